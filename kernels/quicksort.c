@@ -78,6 +78,8 @@ AVX2 ALWAYS __m256i in_order(__m256i v, const uint32_t *order)
 #define NAME(x)              x##_32
 #define MIN(a, b)            _mm256_min_epu32(a, b)
 #define MAX(a, b)            _mm256_max_epu32(a, b)
+#define MIN_AT(bit, c, a, b) NAME(choose_lanes)(c, MIN(a, b), bit)
+#define MAX_AT(bit, c, a, b) NAME(choose_lanes)(c, MAX(a, b), bit)
 #define RANK(v)              (v)
 #define SPREAD(key)          _mm256_set1_epi32((int)(key))
 #define SMALL_BITS(v, p)     (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(MAX(v, p), p)))
@@ -146,6 +148,8 @@ AVX2 ALWAYS __m256i turned_64(__m256i v)
 #define NAME(x)              x##_64
 #define MIN(a, b)            _mm256_blendv_epi8(a, b, _mm256_cmpgt_epi64(a, b))
 #define MAX(a, b)            _mm256_blendv_epi8(b, a, _mm256_cmpgt_epi64(a, b))
+#define MIN_AT(bit, c, a, b) NAME(choose_lanes)(c, MIN(a, b), bit)
+#define MAX_AT(bit, c, a, b) NAME(choose_lanes)(c, MAX(a, b), bit)
 #define RANK(v)              turned_64(v)
 #define SPREAD(key)          _mm256_set1_epi64x((long long)(key))
 #define SMALL_BITS(v, p)     (15U ^ (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpgt_epi64(v, p))))
@@ -196,12 +200,20 @@ AVX2 ALWAYS void transpose_64(__m256i *v)
 #define NAME(x)              x##_wide_32
 #define MIN(a, b)            _mm512_min_epu32(a, b)
 #define MAX(a, b)            _mm512_max_epu32(a, b)
+#define MIN_AT(bit, c, a, b) _mm512_mask_min_epu32(c, (__mmask16)LANES_WITH(bit), a, b)
+#define MAX_AT(bit, c, a, b) _mm512_mask_max_epu32(c, (__mmask16)LANES_WITH(bit), a, b)
 #define RANK(v)              (v)
 #define SPREAD(key)          _mm512_set1_epi32((int)(key))
 #define SMALL_BITS(v, p)     (unsigned)_mm512_cmple_epu32_mask(v, p)
 
 AVX512 ALWAYS __m512i swap_lanes_wide_32(__m512i v, const int other)
 {
+    switch (other) { /* within 16 bytes sooner */
+    case 1: return _mm512_shuffle_epi32(v, 0xb1);
+    case 2: return _mm512_shuffle_epi32(v, 0x4e);
+    case 3: return _mm512_shuffle_epi32(v, 0x1b);
+    default: break;
+    }
     const __m512i lanes = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
     return _mm512_permutexvar_epi32(_mm512_xor_si512(lanes, _mm512_set1_epi32(other)), v);
 }
@@ -231,12 +243,15 @@ AVX512 ALWAYS __m512i small_first_wide_32(__m512i v, unsigned small)
 #define NAME(x)              x##_wide_64
 #define MIN(a, b)            _mm512_min_epu64(a, b)
 #define MAX(a, b)            _mm512_max_epu64(a, b)
+#define MIN_AT(bit, c, a, b) _mm512_mask_min_epu64(c, (__mmask8)LANES_WITH(bit), a, b)
+#define MAX_AT(bit, c, a, b) _mm512_mask_max_epu64(c, (__mmask8)LANES_WITH(bit), a, b)
 #define RANK(v)              (v)
 #define SPREAD(key)          _mm512_set1_epi64((long long)(key))
 #define SMALL_BITS(v, p)     (unsigned)_mm512_cmple_epu64_mask(v, p)
 
 AVX512 ALWAYS __m512i swap_lanes_wide_64(__m512i v, const int other)
 {
+    if (other == 1) return _mm512_shuffle_epi32(v, 0x4e); /* within 16 bytes sooner */
     const __m512i lanes = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0);
     return _mm512_permutexvar_epi64(_mm512_xor_si512(lanes, _mm512_set1_epi64(other)), v);
 }

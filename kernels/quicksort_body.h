@@ -1,8 +1,8 @@
 /* The text of kernels/quicksort.c for one width of keys and of vectors: T, LANES in a vector of type V, NAME(x),
  * TARGET, LOAD, STORE, OR, LOAD_FIRST of n keys with ones behind them, STORE_FIRST, and from the vectors' operations of
- * that width MIN, MAX, RANK(v) (what these compare, from keys and back), SPREAD(key), SMALL_BITS(v, pivot) of ranks
- * (one bit a lane), swap_lanes, choose_lanes, transpose, small_first (those whose bit is set, then the others),
- * SORT_FEWER of 8 * LANES at most.
+ * that width MIN, MAX, RANK(v) (what these compare, from keys and back), SPREAD(key), MIN_AT(bit, c, a, b) and MAX_AT
+ * (in lanes whose number has the bit, else c), SMALL_BITS(v, pivot) of ranks (one bit a lane), swap_lanes,
+ * choose_lanes, transpose, small_first (those whose bit is set, then the others), SORT_FEWER of 8 * LANES at most.
  *
  * Few keys are sorted as a table of `rows` vectors: every column for itself, then neighbouring columns together, as
  * bitonic networks do it. So most steps are between whole vectors. */
@@ -11,7 +11,7 @@
 TARGET ALWAYS V NAME(exchange)(V v, const int other, const int bit)
 {
     V w = NAME(swap_lanes)(v, other);
-    return NAME(choose_lanes)(MIN(v, w), MAX(v, w), bit);
+    return MAX_AT(bit, MIN(v, w), v, w);
 }
 
 TARGET ALWAYS void NAME(compare)(V *v, int i, int j)
@@ -21,17 +21,22 @@ TARGET ALWAYS void NAME(compare)(V *v, int i, int j)
     v[j] = MAX(a, b);
 }
 
+/* Rows i and j, which are as far from the ends: what is first in sorted neighbours of `columns` columns each with what
+ * is last. */
+TARGET ALWAYS void NAME(mirror_rows)(V *v, int i, int j, const int columns)
+{
+    const int mirror = 2 * columns - 1;
+    V a = v[i], b = NAME(swap_lanes)(v[j], mirror);
+    v[i] = MAX_AT(columns, MIN(a, b), a, b);
+    v[j] = NAME(swap_lanes)(MIN_AT(columns, MAX(a, b), a, b), mirror);
+}
+
 /* Sorted neighbours of `columns` columns each to one. */
 TARGET ALWAYS void NAME(merge_columns)(V *v, const int rows, const int columns)
 {
-    const int mirror = 2 * columns - 1;
-    if (rows == 1) v[0] = NAME(exchange)(v[0], mirror, columns);
+    if (rows == 1) v[0] = NAME(exchange)(v[0], 2 * columns - 1, columns);
 #pragma GCC unroll 8
-    for (int i = 0; i < rows / 2; i++) {
-        V a = v[i], b = NAME(swap_lanes)(v[rows - 1 - i], mirror), low = MIN(a, b), high = MAX(a, b);
-        v[i] = NAME(choose_lanes)(low, high, columns);
-        v[rows - 1 - i] = NAME(swap_lanes)(NAME(choose_lanes)(high, low, columns), mirror);
-    }
+    for (int i = 0; i < rows / 2; i++) NAME(mirror_rows)(v, i, rows - 1 - i, columns);
 #pragma GCC unroll 3
     for (int d = columns / 2; d > 0; d /= 2)
 #pragma GCC unroll 16
@@ -96,14 +101,18 @@ TARGET ALWAYS void NAME(sort_table)(T *a, size_t n, const int least, const int r
     }
 }
 
+#include "kernels/quicksort_tall.h"
+
 TARGET static void NAME(sort_few)(T *a, size_t n)
 {
     if (n <= LANES)
         NAME(sort_vector)(a, n);
     else if (n <= 8 * LANES)
         SORT_FEWER(a, n);
-    else
+    else if (n <= MOST_ROWS * LANES)
         NAME(sort_table)(a, n, 8, MOST_ROWS);
+    else
+        NAME(sort_more)(a, n);
 }
 
 /* One vector, its small keys first and its great ones last, is written whole at both ends; what is wrong there is
@@ -202,7 +211,7 @@ TARGET static void NAME(heap_sort)(T *a, size_t n)
 
 TARGET static void NAME(sort)(T *a, size_t n, int depth)
 {
-    while (n > MOST_ROWS * LANES) {
+    while (n > MOST_TALL * BLOCK * LANES) {
         if (depth-- == 0) {
             NAME(heap_sort)(a, n);
             return;
@@ -237,6 +246,8 @@ TARGET static void NAME(sort)(T *a, size_t n, int depth)
 #undef NAME
 #undef MIN
 #undef MAX
+#undef MIN_AT
+#undef MAX_AT
 #undef RANK
 #undef SPREAD
 #undef SMALL_BITS
