@@ -126,6 +126,8 @@ struct offsets { /* in shared memory, of 32 lanes: from[l] + on, at most `room` 
     uint32_t on, low, room, odd;
 };
 
+#define MORE_CELLS 8
+
 struct check_vectors {
     /* For n cells, 16 or 32: what came of it, by flags. With CELLS_BAD one must look closer; the cells are of no use
      * then. */
@@ -157,6 +159,13 @@ struct check_vectors {
     bool (*steps)(const uint32_t *from, uint32_t m, uint32_t *first, int32_t *step);
     /* How many bytes are elements of lanes m of 16 apart, those of a lane and the next? 0: they differ. */
     int64_t (*stride)(const uint64_t *at, uint32_t m, uint32_t bytes);
+    /* The same of lanes m of both halves, whose steps are equal; from: where lanes 0 and 16 are, or would be. */
+    int64_t (*halves)(const uint64_t *at, uint32_t m, uint32_t bytes, uint64_t from[2]);
+    /* Which elements of 1 << log bytes lanes m mean, whose addresses are `more` too low: of these lanes, in order.
+     * MORE_CELLS behind them may be written, too. */
+    void (*cells)(const uint64_t *at, uint32_t m, uint64_t more, unsigned log, uint32_t *cells);
+    /* Sets `ones` from each of n bits on, none of which goes on in the next word. Were some set? */
+    bool (*mark)(uint64_t *bits, const uint32_t *at, unsigned n, uint64_t ones);
     /* Is each of 32 offsets larger than the one before? */
     bool (*rising)(const uint32_t *from);
     /* 32 words side by side, word l of which lane l ^ flip touches. False, and nothing was done: some of them were

@@ -146,15 +146,18 @@ static unsigned cells_touched(const struct insn *i, const struct once *o)
     return bytes_touched(i) >> o->array->log;
 }
 
-/* Which cells they begin at. */
-static inline void find_cells(const struct touches *s, const struct once *o, uint32_t *cells)
+/* Which cells they begin at; there is room for MORE_CELLS others behind these. */
+static inline void find_cells(const struct simt_check *c, const struct touches *s, const struct once *o,
+                              uint32_t *cells)
 {
-    uint64_t from = s->more - o->array->start;
-    unsigned log = o->array->log, n = 0, all = s->apart ? 2 : SIMT_WARP;
-    if (s->lanes == FULL || s->apart)
-        for (; n < all; n++) cells[n] = (uint32_t)((s->at[n] + from) >> log);
-    else
-        EACH_LANE(l, s->lanes) cells[n++] = (uint32_t)((s->at[l] + from) >> log);
+    uint64_t more = s->more - o->array->start;
+    unsigned log = o->array->log;
+    if (!s->apart) {
+        c->vectors->cells(s->at, s->lanes, more, log, cells);
+        return;
+    }
+    cells[0] = (uint32_t)((s->at[0] + more) >> log);
+    cells[1] = (uint32_t)((s->at[1] + more) >> log);
 }
 
 /* The same where lanes or steps are others. */
@@ -210,45 +213,49 @@ static inline uint64_t mark_row(uint64_t *touched, uint32_t cell, unsigned count
     return again;
 }
 
-/* Cells of lanes as bits of words. */
+#define MOST_APART 4
+
+/* The bits of 16 lanes, so many apart: each step moves the upper half of what is left of a group. */
+static inline uint64_t spread(uint64_t x, unsigned apart)
+{
+    switch (apart) {
+    case 1: return x;
+    case 2:
+        x = (x | x << 8) & 0x00ff00ff;
+        x = (x | x << 4) & 0x0f0f0f0f;
+        x = (x | x << 2) & 0x33333333;
+        return (x | x << 1) & 0x55555555;
+    case 3:
+        x = (x | x << 16) & 0xff0000ff;
+        x = (x | x << 8) & 0x00f00f00f00f;
+        x = (x | x << 4) & 0x0c30c30c30c3;
+        return (x | x << 2) & 0x249249249249;
+    default:
+        x = (x | x << 24) & 0x000000ff000000ff;
+        x = (x | x << 12) & 0x000f000f000f000f;
+        x = (x | x << 6) & 0x0303030303030303;
+        return (x | x << 3) & 0x1111111111111111;
+    }
+}
+
+/* Cells of lanes as bits of words, of which some may come again. */
 struct words {
     unsigned count;
-    bool twice; /* two lanes have one */
     uint32_t at[SIMT_WARP];
     uint64_t bits[SIMT_WARP];
 };
 
-static void add_word(struct words *w, uint32_t at, uint64_t bits)
+static inline void add_word(struct words *w, uint32_t at, uint64_t bits)
 {
-    if (w->count && w->at[w->count - 1] == at) {
-        w->twice |= (w->bits[w->count - 1] & bits) != 0;
-        w->bits[w->count - 1] |= bits;
-        return;
-    }
     w->at[w->count] = at;
     w->bits[w->count++] = bits;
 }
 
-#define MOST_APART 4
-
-/* The bits of lanes of a half, so many apart. */
-static uint64_t spread(uint64_t lanes, unsigned apart)
+/* Of lanes that are equally far apart. */
+static inline void find_words(const struct touches *s, const uint32_t *cells, struct words *w)
 {
-    uint64_t out = 0;
-    if (apart == 1) return lanes;
-    if (lanes == 0xffff) return apart == 2 ? 0x55555555 : apart == 3 ? 0x249249249249 : 0x1111111111111111;
-    for (; lanes; lanes &= lanes - 1) out |= UINT64_C(1) << (unsigned)__builtin_ctzll(lanes) * apart;
-    return out;
-}
-
-static void find_words(const struct touches *s, const struct once *o, const uint32_t *cells, unsigned n,
-                       struct words *w)
-{
-    uint64_t ones = (UINT64_C(1) << cells_touched(s->insn, o)) - 1;
     w->count = 0;
-    w->twice = false;
-    for (unsigned k = 0; !s->apart && k < n; k++) add_word(w, cells[k] / 64, ones << cells[k] % 64);
-    for (unsigned h = 0; s->apart && h < 2; h++) {
+    for (unsigned h = 0; h < 2; h++) {
         uint32_t lanes = s->lanes >> 16 * h & 0xffff, one = lanes ? (uint32_t)__builtin_ctz(lanes) : 0;
         uint32_t cell = cells[h] + one * s->apart;
         uint64_t bits = spread(lanes >> one, s->apart), more = bits >> 1 >> (63 - cell % 64);
@@ -257,22 +264,8 @@ static void find_words(const struct touches *s, const struct once *o, const uint
     }
 }
 
-static bool are_all(const struct words *w, const uint64_t *bits)
-{
-    uint64_t lacking = 0;
-    for (unsigned k = 0; k < w->count; k++) lacking |= ~bits[w->at[k]] & w->bits[k];
-    return !lacking;
-}
-
-static bool are_any(const struct words *w, const uint64_t *bits)
-{
-    uint64_t any = 0;
-    for (unsigned k = 0; k < w->count; k++) any |= bits[w->at[k]] & w->bits[k];
-    return any;
-}
-
 /* Sets them. Were some before? */
-static bool set(const struct words *w, uint64_t *bits)
+static inline bool set(const struct words *w, uint64_t *bits)
 {
     uint64_t any = 0;
     for (unsigned k = 0; k < w->count; k++) {
@@ -284,58 +277,68 @@ static bool set(const struct words *w, uint64_t *bits)
 }
 
 /* Notes that cells are touched. False: some were before. */
-static inline bool mark(const struct touches *s, const struct once *o, const uint32_t *cells, unsigned n)
+static inline bool mark(const struct simt_check *c, const struct touches *s, const struct once *o,
+                        const uint32_t *cells, unsigned n)
 {
-    uint64_t *touched = o->touched, again = 0;
     unsigned each = cells_touched(s->insn, o);
-    uint64_t ones = (UINT64_C(1) << each) - 1;
+    struct words w;
+    if (!s->apart) return !c->vectors->mark(o->touched, cells, n, (UINT64_C(1) << each) - 1);
     if (s->apart == each && s->lanes == FULL)
-        return !(mark_row(touched, cells[0], 16 * each) | mark_row(touched, cells[1], 16 * each));
-    if (s->apart) {
-        struct words w;
-        find_words(s, o, cells, n, &w);
-        return !(set(&w, touched) | w.twice);
+        return !(mark_row(o->touched, cells[0], 16 * each) | mark_row(o->touched, cells[1], 16 * each));
+    find_words(s, cells, &w);
+    return !set(&w, o->touched);
+}
+
+/* What was known of cells. */
+struct known {
+    uint64_t touched, stored, many, few; /* few: not many */
+};
+
+/* Notes in one pass that they are touched. */
+static inline struct known set_shared(const struct words *w, const struct once *o, bool store)
+{
+    size_t words = words_of(o->array);
+    struct known x = {0};
+    for (unsigned k = 0; k < w->count; k++) {
+        uint64_t *word = &o->touched[w->at[k]], bits = w->bits[k], many = word[2 * words] & bits;
+        x.touched |= *word & bits;
+        *word |= bits;
+        x.stored |= word[words] & bits;
+        if (store) word[words] |= bits;
+        x.many |= many;
+        x.few |= many ^ bits;
     }
-    uint32_t at = cells[0] / 64;
-    uint64_t word = touched[at];
-    for (unsigned k = 0; k < n; k++) { /* most often each lane's is another word, or it is one for all */
-        uint64_t bits = ones << cells[k] % 64;
-        if (cells[k] / 64 != at) {
-            touched[at] = word;
-            at = cells[k] / 64;
-            word = touched[at];
-        }
-        again |= word & bits;
-        word |= bits;
-    }
-    touched[at] = word;
-    return !again;
+    return x;
 }
 
 /* Where elements may be loaded by several. False: what was touched was stored to by others, or is now. */
 static bool mark_shared(const struct touches *s, struct once *o, const uint32_t *cells, unsigned n)
 {
-    size_t words = words_of(o->array);
-    uint64_t *stored = o->touched + words, *many = stored + words;
+    uint64_t *many = o->touched + 2 * words_of(o->array), ones = (UINT64_C(1) << cells_touched(s->insn, o)) - 1;
     bool store = s->insn->memory == MEMORY_STORE;
     struct words w;
-    find_words(s, o, cells, n, &w);
-    bool again = set(&w, o->touched) | w.twice;
-    if (store) set(&w, stored);
-    if (!again) return true;
+    if (s->apart) {
+        find_words(s, cells, &w);
+    } else {
+        w.count = 0;
+        for (unsigned k = 0; k < n; k++) add_word(&w, cells[k] / 64, ones << cells[k] % 64);
+    }
+    struct known x = set_shared(&w, o, store);
+    if (!x.touched) return true;
     if (++o->repeated > o->array->cells / 2) return false;
-    if (!store && are_all(&w, many)) return true;
-    if (touch_again(o, s, cells, n)) return !store || !are_any(&w, many);
-    if (store || are_any(&w, stored)) return false;
+    if (!store && !x.few) return true;
+    if (touch_again(o, s, cells, n)) return !store || !x.many;
+    if (store || x.stored) return false;
     set(&w, many);
     return true;
 }
 
 /* Notes that the lanes touch cells. False: the list can't say it. */
-static bool mark_lanes(const struct touches *s, struct once *o, const uint32_t *cells, unsigned n)
+static bool mark_lanes(const struct simt_check *c, const struct touches *s, struct once *o, const uint32_t *cells,
+                       unsigned n)
 {
     if (o->array->shares) return mark_shared(s, o, cells, n);
-    if (!o->array->loads || !touch_again(o, s, cells, n)) return mark(s, o, cells, n);
+    if (!o->array->loads || !touch_again(o, s, cells, n)) return mark(c, s, o, cells, n);
     return ++o->repeated <= o->array->cells;
 }
 
@@ -360,13 +363,13 @@ static bool try_note(struct block *b, struct once *o, const struct touches *s)
     unsigned lanes = lane_count(s->lanes), count = s->apart ? 2 : lanes;
     size_t bytes = bytes_of(c, i, lanes, count), width = width_of(i);
     if (atomic_load(&o->array->over)) return false;
-    struct once_chunk *x = chunk_with(o, bytes);
+    struct once_chunk *x = chunk_with(o, bytes + MORE_CELLS * sizeof(uint32_t));
     if (!x || !has_bits(o)) return false;
     char *at = x->notes + x->used, *values = at + sizeof(struct note) + bytes_of_cells(count);
     struct note *n = (struct note *)(void *)at;
     uint32_t *cells = (uint32_t *)(void *)(n + 1);
-    find_cells(s, o, cells);
-    if (!mark_lanes(s, o, cells, count)) return false;
+    find_cells(c, s, o, cells);
+    if (!mark_lanes(c, s, o, cells, count)) return false;
     *n = (struct note){i, s->me, s->lanes, {0}, s->apart};
     memcpy(n->block, b->worker->block, sizeof n->block);
     o->latest[o->turn++ % ONCE_LATEST] = at;
@@ -399,23 +402,9 @@ static unsigned apart_of(const struct insn *i, const struct once *o, int64_t ste
 static unsigned find_apart(const struct simt_check *c, const struct insn *i, const struct once *o, const uint64_t *at,
                            uint32_t m, uint64_t from[2])
 {
-    unsigned bytes = bytes_touched(i), apart = 0;
-    int64_t step = 0;
     if (m != FULL && cells_touched(i, o) > 1) return 0;
-    for (unsigned h = 0; h < 2; h++) {
-        uint32_t half = m >> 16 * h & 0xffff;
-        if (!(half & (half - 1))) continue;
-        int64_t other = c->vectors->stride(at + 16 * h, half, bytes);
-        if (step && other != step) return 0;
-        step = other;
-        if (!(apart = apart_of(i, o, step))) return 0;
-    }
-    if (!apart) apart = apart_of(i, o, step = bytes); /* one lane of each */
-    for (unsigned h = 0; h < 2; h++) {
-        uint32_t half = m >> 16 * h & 0xffff, one = half ? (uint32_t)__builtin_ctz(half) : 0;
-        from[h] = at[16 * h + one] - one * (uint64_t)step;
-    }
-    return apart;
+    int64_t step = c->vectors->halves(at, m, bytes_touched(i), from);
+    return step ? apart_of(i, o, step) : 0;
 }
 
 /* As within of struct check_vectors, of lanes that rise by multiples of their elements in each half. */

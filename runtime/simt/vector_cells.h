@@ -277,6 +277,73 @@ static int64_t find_stride(const uint64_t *at, uint32_t m, uint32_t bytes)
     return differ ? 0 : (int64_t)by;
 }
 
+static int64_t find_halves(const uint64_t *at, uint32_t m, uint32_t bytes, uint64_t from[2])
+{
+    uint32_t low = m & 0xffff, high = m >> 16, two = low & (low - 1) ? low : high & (high - 1) ? high << 16 : 0;
+    uint32_t first = low ? (uint32_t)__builtin_ctz(low) : 0, second = high ? (uint32_t)__builtin_ctz(high) : 0;
+    uint64_t by = bytes;
+    if (two) {
+        uint32_t one = (uint32_t)__builtin_ctz(two), lanes = (uint32_t)__builtin_ctz(two & (two - 1)) - one;
+        by = at[one + lanes] - at[one];
+        if (lanes > 1) by = lanes == 2 ? by >> 1 : (uint64_t)((int64_t)by / (int64_t)lanes);
+    }
+    if (by >> 16) return 0;
+    from[0] = at[first] - by * first;
+    from[1] = at[16 + second] - by * second;
+#ifdef __AVX512F__
+    const __m512i scale = _mm512_set1_epi64((int64_t)by);
+    __mmask8 differ = 0;
+    for (int l = 0; l < 16; l += 8) {
+        __m512i lane = _mm512_cvtepu32_epi64(_mm256_loadu_si256((const __m256i *)(const void *)(lanes_in_order + l)));
+        __m512i on = _mm512_mul_epu32(scale, lane);
+        for (int h = 0; h < 2; h++) {
+            __m512i there = _mm512_add_epi64(_mm512_set1_epi64((int64_t)from[h]), on);
+            differ |= _mm512_mask_cmpneq_epi64_mask((__mmask8)(m >> (16 * h + l)), there,
+                                                    _mm512_loadu_si512(at + 16 * h + l));
+        }
+    }
+#else
+    uint64_t differ = 0;
+    for (uint32_t l = 0; l < SIMT_WARP; l++)
+        differ |= (at[l] ^ (from[l / 16] + (uint32_t)by * (l % 16))) & -(uint64_t)(m >> l & 1);
+#endif
+    return differ ? 0 : (int64_t)by;
+}
+
+static void find_cells(const uint64_t *at, uint32_t m, uint64_t more, unsigned log, uint32_t *cells)
+{
+#ifdef __AVX512F__
+    const __m512i on = _mm512_set1_epi64((int64_t)more);
+    const __m128i by = _mm_cvtsi32_si128((int)log);
+    for (int l = 0; l < SIMT_WARP; l += 8, m >>= 8) {
+        __m512i v = _mm512_srl_epi64(_mm512_add_epi64(_mm512_loadu_si512(at + l), on), by);
+        __m256i cell = _mm512_cvtepi64_epi32(v);
+        uint32_t here = m & 0xff;
+        if (here != 0xff) cell = _mm256_maskz_compress_epi32((__mmask8)here, cell);
+        _mm256_storeu_si256((__m256i *)(void *)cells, cell);
+        cells += __builtin_popcount(here);
+    }
+#else
+    if (m == FULL)
+        for (int l = 0; l < SIMT_WARP; l++) cells[l] = (uint32_t)((at[l] + more) >> log);
+    else
+        EACH_LANE(l, m) *cells++ = (uint32_t)((at[l] + more) >> log);
+#endif
+}
+
+/* No branch asks whether words come again: those of lanes far apart miss the nearest cache, which no lane's should wait
+ * for. */
+static bool mark_cells(uint64_t *bits, const uint32_t *at, unsigned n, uint64_t ones)
+{
+    uint64_t again = 0;
+    for (unsigned k = 0; k < n; k++) {
+        uint64_t *word = &bits[at[k] / 64], here = ones << at[k] % 64, was = *word;
+        again |= was & here;
+        *word = was | here;
+    }
+    return again;
+}
+
 static bool are_rising(const uint32_t *from)
 {
     uint32_t bad = 0;
@@ -520,7 +587,7 @@ static bool count_again(uint32_t *last, uint32_t cells, const uint64_t *a, uint6
     return true;
 }
 
-const struct check_vectors CHECK_VECTORS = {judge_cells,    judge_tags, judge_words,  judge_lanes, judge_apart,
-                                            judge_near,     judge_row,  follow_steps, find_stride, are_rising,
-                                            take_warp,      are_atoms,  read_by_many, rows32,      rows64,
-                                            find_butterfly, find_words, count_again,  within_room};
+const struct check_vectors CHECK_VECTORS = {
+    judge_cells, judge_tags,  judge_words,    judge_lanes, judge_apart, judge_near, judge_row, follow_steps,
+    find_stride, find_halves, find_cells,     mark_cells,  are_rising,  take_warp,  are_atoms, read_by_many,
+    rows32,      rows64,      find_butterfly, find_words,  count_again, within_room};
