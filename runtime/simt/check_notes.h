@@ -5,7 +5,7 @@
 #include <string.h>
 #include "runtime/simt/check_inside.h"
 
-#define CHUNK_BYTES ((size_t)256 << 10)
+#define CHUNK_BYTES ((size_t)1 << 20)
 
 struct note { /* lanes of a load or store; behind it the cells where they begin, and what they stored if that is kept */
     const struct insn *insn;

@@ -17,8 +17,8 @@
 #include "runtime/simt/check_notes.h"
 #include "runtime/simt/tally.h"
 
-#define KEPT_CHUNKS 256  /* for the next launch */
-#define MOST_CHUNKS 4096 /* of a worker */
+#define KEPT_CHUNKS 64   /* for the next launch */
+#define MOST_CHUNKS 1024 /* of a worker */
 
 static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct once_chunk *kept;
@@ -192,7 +192,7 @@ static inline bool is_noted(const char *at, const struct touches *s, const uint3
 }
 
 /* Have the same lanes touched all of them shortly before? */
-static bool touch_again(const struct once *o, const struct touches *s, const uint32_t *cells, unsigned n)
+static inline bool touch_again(const struct once *o, const struct touches *s, const uint32_t *cells, unsigned n)
 {
     for (unsigned k = 0; k < ONCE_LATEST; k++)
         if (o->latest[k] && is_noted(o->latest[k], s, cells, n)) return true;
@@ -252,7 +252,8 @@ static inline void add_word(struct words *w, uint32_t at, uint64_t bits)
 }
 
 /* Of lanes that are equally far apart. */
-static inline void find_words(const struct touches *s, const uint32_t *cells, struct words *w)
+static inline __attribute__((always_inline)) void find_words(const struct touches *s, const uint32_t *cells,
+                                                             struct words *w)
 {
     w->count = 0;
     for (unsigned h = 0; h < 2; h++) {
@@ -312,7 +313,8 @@ static inline struct known set_shared(const struct words *w, const struct once *
 }
 
 /* Where elements may be loaded by several. False: what was touched was stored to by others, or is now. */
-static bool mark_shared(const struct touches *s, struct once *o, const uint32_t *cells, unsigned n)
+static inline __attribute__((always_inline)) bool mark_shared(const struct touches *s, struct once *o,
+                                                              const uint32_t *cells, unsigned n)
 {
     uint64_t *many = o->touched + 2 * words_of(o->array), ones = (UINT64_C(1) << cells_touched(s->insn, o)) - 1;
     bool store = s->insn->memory == MEMORY_STORE;
@@ -334,8 +336,8 @@ static bool mark_shared(const struct touches *s, struct once *o, const uint32_t 
 }
 
 /* Notes that the lanes touch cells. False: the list can't say it. */
-static bool mark_lanes(const struct simt_check *c, const struct touches *s, struct once *o, const uint32_t *cells,
-                       unsigned n)
+static inline __attribute__((always_inline)) bool mark_lanes(const struct simt_check *c, const struct touches *s,
+                                                             struct once *o, const uint32_t *cells, unsigned n)
 {
     if (o->array->shares) return mark_shared(s, o, cells, n);
     if (!o->array->loads || !touch_again(o, s, cells, n)) return mark(c, s, o, cells, n);
@@ -356,11 +358,12 @@ static bool has_bits(struct once *o)
     return o->touched != NULL;
 }
 
-static bool try_note(struct block *b, struct once *o, const struct touches *s)
+static inline __attribute__((always_inline)) bool try_note(struct block *b, struct once *o, const struct touches *s)
 {
     const struct simt_check *c = b->check;
     const struct insn *i = s->insn;
-    unsigned lanes = lane_count(s->lanes), count = s->apart ? 2 : lanes;
+    bool keeps = keeps_values(c, i);
+    unsigned lanes = keeps || !s->apart ? lane_count(s->lanes) : 0, count = s->apart ? 2 : lanes;
     size_t bytes = bytes_of(c, i, lanes, count), width = width_of(i);
     if (atomic_load(&o->array->over)) return false;
     struct once_chunk *x = chunk_with(o, bytes + MORE_CELLS * sizeof(uint32_t));
@@ -374,7 +377,7 @@ static bool try_note(struct block *b, struct once *o, const struct touches *s)
     memcpy(n->block, b->worker->block, sizeof n->block);
     o->latest[o->turn++ % ONCE_LATEST] = at;
     const uint32_t *slots = slots_of(c, i);
-    for (unsigned k = 0; keeps_values(c, i) && k < i->count; k++)
+    for (unsigned k = 0; keeps && k < i->count; k++)
         copy_values(values + k * lanes * width, s->regs + slots[k], width, s->lanes);
     x->used += bytes;
     return true;
