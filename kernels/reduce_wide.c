@@ -204,11 +204,26 @@ static bool side_by_side(const struct kn_reduce_pass *p, size_t item, size_t apa
     return true;
 }
 
-/* Where elements are stored, the items are read as KN_SUMMED_ROWS streams, each from one item on to the next: the
- * processor fetches ahead along a few long streams better than along many short ones. */
+/* Where elements are stored, the items are read as KN_SUMMED_ROWS streams, each from one item on to the next: Intel's
+ * processors fetch ahead along a few long streams better than along many short ones. AMD's do so best along a single
+ * one, where items are not so short that four together are sooner summed up. */
+#define SHORT_ITEM 128
+static bool in_streams(const struct kn_reduce_pass *p, size_t item)
+{
+    if (!stored(p)) return false;
+#if defined __x86_64__
+    size_t length;
+    kn_reduce_stored_chunk(p, item, &length);
+    return length * p->parts < SHORT_ITEM || !__builtin_cpu_is("amd");
+#else
+    (void)item;
+    return true;
+#endif
+}
+
 void kn_reduce_sum_items(const struct kn_reduce_pass *p, size_t begin, size_t end, char *scratch)
 {
-    size_t apart = stored(p) ? (end - begin) / KN_SUMMED_ROWS : 0, item = begin;
+    size_t apart = in_streams(p, begin) ? (end - begin) / KN_SUMMED_ROWS : 0, item = begin;
     for (; item < begin + apart && !rt_interrupted(); item++) {
         ptrdiff_t stride = 0;
         bool together = side_by_side(p, item, apart, &stride);

@@ -191,7 +191,7 @@ def line(ratio, name, t, n, best):
 
 def main():
     ap = argparse.ArgumentParser()
-    ap.add_argument("--size", type=int, nargs="*", default=[100000, 2000000])
+    ap.add_argument("--size", type=int, nargs="*", default=[100000, 1000000])
     ap.add_argument("--only", action="append", metavar="TEXT", help="operations with TEXT in their names; =NAME: that one")
     ap.add_argument("--dtype", nargs="*", default=DTYPES)
     ap.add_argument("--binary", nargs="*", default=["build/lunarray"])
