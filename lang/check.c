@@ -46,10 +46,7 @@ static struct state *state_of(lua_State *L)
     if (s) return s;
     s = lua_newuserdatauv(L, sizeof *s, 0);
     *s = (struct state){0};
-    lua_createtable(L, 0, 1);
-    lua_pushcfunction(L, close_state);
-    lua_setfield(L, -2, "__gc");
-    lua_setmetatable(L, -2);
+    lg_set_event(L, "__gc", close_state);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &state_key);
     lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
     s->L = lua_tothread(L, -1);
@@ -73,10 +70,7 @@ void lg_pause_checks(lua_State *L)
 {
     struct state *s = state_of(L);
     lua_newtable(L);
-    lua_createtable(L, 0, 1);
-    lua_pushcfunction(L, resume);
-    lua_setfield(L, -2, "__close");
-    lua_setmetatable(L, -2);
+    lg_set_event(L, "__close", resume);
     lua_toclose(L, -1);
     s->paused++;
 }
@@ -221,10 +215,7 @@ static struct rt_findings *findings_box(lua_State *L)
     if (!f) {
         f = lua_newuserdatauv(L, sizeof *f, 0);
         *f = (struct rt_findings){0};
-        lua_createtable(L, 0, 1);
-        lua_pushcfunction(L, clear_findings);
-        lua_setfield(L, -2, "__gc");
-        lua_setmetatable(L, -2);
+        lg_set_event(L, "__gc", clear_findings);
         lua_pushvalue(L, -1);
         lua_rawsetp(L, LUA_REGISTRYINDEX, &findings_key);
         lua_remove(L, -2);

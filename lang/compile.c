@@ -197,10 +197,7 @@ static struct lg_family *push_family(lua_State *L)
 {
     struct lg_family **box = lua_newuserdatauv(L, sizeof *box, 0);
     *box = NULL;
-    lua_createtable(L, 0, 1);
-    lua_pushcfunction(L, release_box);
-    lua_setfield(L, -2, "__gc");
-    lua_setmetatable(L, -2);
+    lg_set_event(L, "__gc", release_box);
     *box = rt_calloc(1, sizeof **box);
     if (!*box) luaL_error(L, "out of memory");
     (*box)->references = 1;

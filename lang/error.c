@@ -2,6 +2,14 @@
 #include <string.h>
 #include "runtime/interrupt.h"
 
+void lg_set_event(lua_State *L, const char *event, lua_CFunction f)
+{
+    lua_createtable(L, 0, 1);
+    lua_pushcfunction(L, f);
+    lua_setfield(L, -2, event);
+    lua_setmetatable(L, -2);
+}
+
 /* The address is the key in Lua's registry. */
 static const char box_key, message_key, status_key;
 
@@ -15,10 +23,7 @@ static struct rt_error *make_box(lua_State *L)
 {
     struct rt_error *box = lua_newuserdatauv(L, sizeof *box, 0);
     *box = (struct rt_error){0};
-    lua_createtable(L, 0, 1);
-    lua_pushcfunction(L, clear_box);
-    lua_setfield(L, -2, "__gc");
-    lua_setmetatable(L, -2);
+    lg_set_event(L, "__gc", clear_box);
     lg_set_own(L, LG_OWN_ERROR, &box_key);
     return box;
 }

@@ -55,10 +55,7 @@ static int exit_process(lua_State *L)
 static void open_end(lua_State *L)
 {
     lua_newuserdatauv(L, 0, 0);
-    lua_createtable(L, 0, 1);
-    lua_pushcfunction(L, pause_background);
-    lua_setfield(L, -2, "__gc");
-    lua_setmetatable(L, -2);
+    lg_set_event(L, "__gc", pause_background);
     luaL_ref(L, LUA_REGISTRYINDEX);
     if (lua_getglobal(L, "os") == LUA_TTABLE && lua_getfield(L, -1, "exit") == LUA_TFUNCTION) {
         lua_pushcclosure(L, exit_process, 1);

@@ -43,10 +43,7 @@ static int graph(lua_State *L)
     luaL_setmetatable(L, LG_GRAPH);
     struct rt_graph ***open = lua_newuserdatauv(L, sizeof *open, 0); /* 3 */
     *open = NULL;
-    lua_createtable(L, 0, 1);
-    lua_pushcfunction(L, stop);
-    lua_setfield(L, -2, "__close");
-    lua_setmetatable(L, -2);
+    lg_set_event(L, "__close", stop);
     lua_toclose(L, 3);
     lua_pushvalue(L, 1);
     *g = rt_graph_record(d, e);

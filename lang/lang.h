@@ -60,6 +60,10 @@ void *lg_own(lua_State *L, enum lg_own what);
 /* Takes the userdata at the top for it, which the registry holds under the key from then on, and pops it. [raises] */
 void lg_set_own(lua_State *L, enum lg_own what, const void *key);
 
+/* lang/error.c: gives the value at the top a metatable of its own, in which f is all there is: its "__gc", say.
+ * [raises] */
+void lg_set_event(lua_State *L, const char *event, lua_CFunction f);
+
 /* The state's error struct for calls into runtime/ and kernels/. */
 struct rt_error *lg_error_box(lua_State *L);
 /* Raises the error in the box, with the position of the Lua caller in front. [raises] */
@@ -127,6 +131,8 @@ void lg_set_forms(lua_State *L);
 
 /* lang/pretty.c: has print write what the table at the top holds, as it is shown as a cell's result. [raises] */
 void lg_make_record(lua_State *L);
+/* The same with a text of f's making; `name` is that of the metatable. [raises] */
+void lg_set_text(lua_State *L, const char *name, lua_CFunction f);
 
 /* Opens the library: pushes the gpu table. `require "lunarray"` in a stock lua5.4 comes here. */
 int luaopen_lunarray(lua_State *L);

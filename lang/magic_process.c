@@ -35,10 +35,7 @@ static void push_moved(lua_State *L)
     lua_pop(L, 1);
     struct moved *m = lua_newuserdatauv(L, sizeof *m, 1);
     m->first = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    lua_createtable(L, 0, 1);
-    lua_pushcfunction(L, moved_close);
-    lua_setfield(L, -2, "__gc");
-    lua_setmetatable(L, -2);
+    lg_set_event(L, "__gc", moved_close);
     lua_pushvalue(L, -1);
     lua_setfield(L, LUA_REGISTRYINDEX, MOVED);
 }

@@ -118,10 +118,7 @@ static struct account *make_account(lua_State *L)
 {
     struct account *a = lua_newuserdatauv(L, sizeof *a, 0);
     *a = (struct account){.next = SLACK, .young = rt_memory_held() + YOUNG, .room = YOUNG};
-    lua_createtable(L, 0, 1);
-    lua_pushcfunction(L, close_account);
-    lua_setfield(L, -2, "__gc");
-    lua_setmetatable(L, -2);
+    lg_set_event(L, "__gc", close_account);
     lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
     a->L = lua_tothread(L, -1);
     lua_pop(L, 1);

@@ -96,11 +96,5 @@ static int memory_tostring(lua_State *L)
 
 void lg_set_memory_text(lua_State *L)
 {
-    if (luaL_newmetatable(L, "lunarray.memory")) {
-        lua_pushcfunction(L, memory_tostring);
-        lua_setfield(L, -2, "__tostring");
-        lua_pushnil(L); /* a table it is called in messages */
-        lua_setfield(L, -2, "__name");
-    }
-    lua_setmetatable(L, -2);
+    lg_set_text(L, "lunarray.memory", memory_tostring);
 }

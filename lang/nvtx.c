@@ -43,10 +43,7 @@ static int range(lua_State *L)
     luaL_checkstring(L, 1);
     if (!lua_isfunction(L, 2)) luaL_typeerror(L, 2, "function");
     lua_newtable(L);
-    lua_createtable(L, 0, 1);
-    lua_pushcfunction(L, end_range);
-    lua_setfield(L, -2, "__close");
-    lua_setmetatable(L, -2);
+    lg_set_event(L, "__close", end_range);
     lua_insert(L, 2);
     lg_evaluate_all(L);
     rt_nvtx_push(lua_tostring(L, 1));

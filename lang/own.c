@@ -30,10 +30,7 @@ static struct owned *make_owned(lua_State *L)
 {
     struct owned *o = lua_newuserdatauv(L, sizeof *o, 0);
     *o = (struct owned){0};
-    lua_createtable(L, 0, 1);
-    lua_pushcfunction(L, close_owned);
-    lua_setfield(L, -2, "__gc");
-    lua_setmetatable(L, -2);
+    lg_set_event(L, "__gc", close_owned);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &owned_key);
     return o;
 }

@@ -324,15 +324,20 @@ static int record_tostring(lua_State *L)
     return 1;
 }
 
-void lg_make_record(lua_State *L)
+void lg_set_text(lua_State *L, const char *name, lua_CFunction f)
 {
-    if (luaL_newmetatable(L, "lunarray.record")) {
-        lua_pushcfunction(L, record_tostring);
+    if (luaL_newmetatable(L, name)) {
+        lua_pushcfunction(L, f);
         lua_setfield(L, -2, "__tostring");
         lua_pushnil(L); /* a table it is called in messages */
         lua_setfield(L, -2, "__name");
     }
     lua_setmetatable(L, -2);
+}
+
+void lg_make_record(lua_State *L)
+{
+    lg_set_text(L, "lunarray.record", record_tostring);
 }
 
 /* Whether the table at idx has a text of its own. */

@@ -162,10 +162,7 @@ static int stream_with(lua_State *L)
     lg_evaluate_all(L);
     struct entered *x = lua_newuserdatauv(L, sizeof *x, 1);
     *x = (struct entered){.device = s->device, .former = s->device->current};
-    lua_createtable(L, 0, 1);
-    lua_pushcfunction(L, leave);
-    lua_setfield(L, -2, "__close");
-    lua_setmetatable(L, -2);
+    lg_set_event(L, "__close", leave);
     lua_insert(L, 2);
     lua_toclose(L, 2);
     rt_stream_enter(s->device, stream_at(L, 1));

@@ -28,10 +28,7 @@ static struct rt_timer *push_timer(lua_State *L)
 {
     struct rt_timer *t = lua_newuserdatauv(L, sizeof *t, 0);
     *t = (struct rt_timer){0};
-    lua_createtable(L, 0, 1);
-    lua_pushcfunction(L, release_timer);
-    lua_setfield(L, -2, "__gc");
-    lua_setmetatable(L, -2);
+    lg_set_event(L, "__gc", release_timer);
     return t;
 }
 
