@@ -10,7 +10,8 @@
 #define SOURCE_CELL                                                                                                    \
     "style=\"text-align:left;padding:1px 8px;vertical-align:top;white-space:pre;max-width:32ch;overflow:hidden;"       \
     "text-overflow:ellipsis\""
-#define FAINT_CELL "style=\"text-align:right;padding:1px 8px;vertical-align:top;opacity:.55\""
+#define CHANGES_CELL "style=\"text-align:left;padding:1px 8px;vertical-align:top;white-space:pre-wrap;min-width:12ch\""
+#define FAINT_CELL   "style=\"text-align:right;padding:1px 8px;vertical-align:top;opacity:.55\""
 
 static void add_text(luaL_Buffer *b, const char *text)
 {
@@ -43,7 +44,7 @@ static void add_step(luaL_Buffer *b, const struct lg_trace *t, uint32_t k)
     luaL_addstring(b, "\">");
     for (uint32_t d = 0; d < s->depth && d < 4; d++) luaL_addstring(b, "&rsaquo; ");
     if (source) lg_add_html(b, source, length);
-    luaL_addstring(b, "</td><td " CELL ">");
+    luaL_addstring(b, "</td><td " CHANGES_CELL ">");
     struct lg_trace_change at = {0};
     for (bool first = true; lg_trace_change_text(t, s, &at, text, sizeof text); first = false) {
         if (!first) luaL_addstring(b, "   ");
