@@ -62,7 +62,7 @@ static struct worker *one_worker(struct run *r)
     const struct simt_launch *l = r->launch;
     uint32_t threads = l->block[0] * l->block[1] * l->block[2];
     uint32_t ranges = (r->jit ? simt_jit_ranges(r->jit) : 0) + 1;
-    struct worker *k = rt_calloc(1, sizeof *k + ranges * sizeof *k->jit_ranges);
+    struct worker *k = new_lines(RANGES_AT + ranges * sizeof *k->jit_ranges);
     if (!k) return NULL;
     k->run = r;
     k->program = r->program;
@@ -79,7 +79,7 @@ static struct worker *one_worker(struct run *r)
     k->shared = new_lines((size_t)k->shared_bytes + 64);
     k->local = rt_calloc((size_t)k->warp_count * SIMT_WARP, (size_t)k->local_bytes + 1);
     k->jit = r->jit;
-    k->jit_ranges = (struct jit_range *)(void *)(k + 1);
+    k->jit_ranges = (struct jit_range *)(void *)((char *)k + RANGES_AT);
     if (!k->warps || !k->ranges || !k->shared || !k->local) {
         worker_free(k);
         return NULL;

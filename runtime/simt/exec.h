@@ -223,6 +223,9 @@ struct worker { /* what runs one block: its registers, memory and barriers, used
     bool ended; /* rank by rank: this block has, others of the cluster may not */
 };
 
+/* Where its ranges begin. */
+#define RANGES_AT ((sizeof(struct worker) + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES)
+
 /* Behind an instruction that an observer watches. */
 static inline void simt_noted_is_done(struct worker *k)
 {

@@ -234,7 +234,7 @@ struct x86_mem simt_jit_equal_at(struct jit *j, int64_t value, bool wide);
 /* A range of the worker's, by its number. */
 static inline struct x86_mem simt_jit_range_at(uint32_t range, size_t member)
 {
-    return x86_at(REG_WORKER, (int32_t)(sizeof(struct worker) + range * sizeof(struct jit_range) + member));
+    return x86_at(REG_WORKER, (int32_t)(RANGES_AT + range * sizeof(struct jit_range) + member));
 }
 void simt_jit_begin_block(struct jit *j, struct jit_block *b);
 int simt_jit_parts(const struct jit *j, uint16_t slot);
