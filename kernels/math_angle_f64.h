@@ -119,17 +119,14 @@ ALWAYS_INLINE double atan_of_f64(double y, double x)
     high = far ? QUARTER : high;
     low = far ? QUARTER_LOW : low;
     double t = up / down, z = t * t;
-    double p = 0x1.1f9261b287eacp-6;
-    p = fma_(p, z, -0x1.35e857622fbb4p-5);
-    p = fma_(p, z, 0x1.9c66979bd5f04p-5);
-    p = fma_(p, z, -0x1.df0cfbf5938b3p-5);
-    p = fma_(p, z, 0x1.10ed3a29e31bbp-4);
-    p = fma_(p, z, -0x1.3b11641b88d85p-4);
-    p = fma_(p, z, 0x1.745cff86de8f7p-4);
-    p = fma_(p, z, -0x1.c71c71378249fp-4);
-    p = fma_(p, z, 0x1.24924923b2ddep-3);
-    p = fma_(p, z, -0x1.999999999889dp-3);
-    p = fma_(p, z, 0x1.5555555555554p-2);
+    double z2 = z * z, z4 = z2 * z2;
+    double p = fma_(fma_(0x1.1f9261b287eacp-6, z, -0x1.35e857622fbb4p-5), z, 0x1.9c66979bd5f04p-5);
+    p = fma_(
+        p, z4,
+        four_terms(z, z2, -0x1.df0cfbf5938b3p-5, 0x1.10ed3a29e31bbp-4, -0x1.3b11641b88d85p-4, 0x1.745cff86de8f7p-4));
+    p = fma_(
+        p, z4,
+        four_terms(z, z2, -0x1.c71c71378249fp-4, 0x1.24924923b2ddep-3, -0x1.999999999889dp-3, 0x1.5555555555554p-2));
     return high - ((t * (z * p) - low) - t);
 }
 
@@ -154,19 +151,15 @@ ALWAYS_INLINE double atan2_f64(double a, double b)
 /* asin(x) = x + x p of x up to 1 / 2, over z = x * x. */
 static inline double asin_rest(double z)
 {
+    double z2 = z * z, z4 = z2 * z2;
     double p = 0x1.d98feca6a4a93p-6;
-    p = fma_(p, z, -0x1.edc979d4ddca4p-7);
-    p = fma_(p, z, 0x1.1f697c3d2deaap-6);
-    p = fma_(p, z, 0x1.6233c9ba59ac1p-8);
-    p = fma_(p, z, 0x1.52aaf2539026fp-7);
-    p = fma_(p, z, 0x1.7815eb5eaa835p-7);
-    p = fma_(p, z, 0x1.c9d0bd003751fp-7);
-    p = fma_(p, z, 0x1.1c4d26cf17023p-6);
-    p = fma_(p, z, 0x1.6e8bb26eebf80p-6);
-    p = fma_(p, z, 0x1.f1c71c196b455p-6);
-    p = fma_(p, z, 0x1.6db6db6e3929bp-5);
-    p = fma_(p, z, 0x1.3333333332e7ep-4);
-    p = fma_(p, z, 0x1.5555555555556p-3);
+    p = fma_(
+        p, z4,
+        four_terms(z, z2, -0x1.edc979d4ddca4p-7, 0x1.1f697c3d2deaap-6, 0x1.6233c9ba59ac1p-8, 0x1.52aaf2539026fp-7));
+    p = fma_(p, z4,
+             four_terms(z, z2, 0x1.7815eb5eaa835p-7, 0x1.c9d0bd003751fp-7, 0x1.1c4d26cf17023p-6, 0x1.6e8bb26eebf80p-6));
+    p = fma_(p, z4,
+             four_terms(z, z2, 0x1.f1c71c196b455p-6, 0x1.6db6db6e3929bp-5, 0x1.3333333332e7ep-4, 0x1.5555555555556p-3));
     return p * z;
 }
 

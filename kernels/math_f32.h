@@ -26,6 +26,14 @@ static inline double fma_(double a, double b, double c)
     return __builtin_fma(a, b, c);
 }
 
+/* c3 z^3 + c2 z^2 + c1 z + c0, in two steps one behind the other instead of three. Long polynomials go four such terms
+ * at a time: what a processor has begun of a loop is not enough to fill the time in which a long chain of steps waits.
+ */
+static inline double four_terms(double z, double z2, double c3, double c2, double c1, double c0)
+{
+    return fma_(fma_(c3, z, c2), z2, fma_(c1, z, c0));
+}
+
 static inline uint64_t bits_of_double(double v)
 {
     uint64_t bits;

@@ -31,16 +31,13 @@ struct powers {
 /* That rest of r + c, where c has r's missing digits. */
 static inline double exp_rest(double r, double c)
 {
-    double p = 0x1.aeab0c097e9b6p-26;
-    p = fma_(p, r, 0x1.28918b72c1c02p-22);
-    p = fma_(p, r, 0x1.71de5a4959b37p-19);
-    p = fma_(p, r, 0x1.a019b90b9755fp-16);
-    p = fma_(p, r, 0x1.a01a018c2528ap-13);
-    p = fma_(p, r, 0x1.6c16c1788b0adp-10);
-    p = fma_(p, r, 0x1.11111111144b3p-7);
-    p = fma_(p, r, 0x1.5555555553d69p-5);
-    p = fma_(p, r, 0x1.555555555554dp-3);
-    p = fma_(p, r, 0x1.0000000000001p-1);
+    double r2 = r * r, r4 = r2 * r2;
+    double p = fma_(0x1.aeab0c097e9b6p-26, r, 0x1.28918b72c1c02p-22);
+    p = fma_(
+        p, r4,
+        four_terms(r, r2, 0x1.71de5a4959b37p-19, 0x1.a019b90b9755fp-16, 0x1.a01a018c2528ap-13, 0x1.6c16c1788b0adp-10));
+    p = fma_(p, r4,
+             four_terms(r, r2, 0x1.11111111144b3p-7, 0x1.5555555553d69p-5, 0x1.555555555554dp-3, 0x1.0000000000001p-1));
     return fma_(r * r, p, c);
 }
 
@@ -118,13 +115,10 @@ struct logarithm {
 static inline struct logarithm logarithm_of(double f)
 {
     double s = f / (2 + f), z = s * s, square = 0.5 * f * f;
-    double p = 0x1.2b5e197434e0cp-3;
-    p = fma_(p, z, 0x1.39fde3de990e5p-3);
-    p = fma_(p, z, 0x1.7462b8914292ep-3);
-    p = fma_(p, z, 0x1.c71c62d726acbp-3);
-    p = fma_(p, z, 0x1.2492492dfd2a7p-2);
-    p = fma_(p, z, 0x1.999999999526fp-2);
-    p = fma_(p, z, 0x1.5555555555558p-1);
+    double z2 = z * z, z4 = z2 * z2;
+    double p = fma_(fma_(0x1.2b5e197434e0cp-3, z, 0x1.39fde3de990e5p-3), z, 0x1.7462b8914292ep-3);
+    p = fma_(p, z4,
+             four_terms(z, z2, 0x1.c71c62d726acbp-3, 0x1.2492492dfd2a7p-2, 0x1.999999999526fp-2, 0x1.5555555555558p-1));
     return (struct logarithm){square, s * fma_(z, p, square)};
 }
 
@@ -291,30 +285,24 @@ static inline double ldexp_f64(double a, double b)
 ALWAYS_INLINE double erfinv_near(double x)
 {
     double z = -log_of_parts(parts_of((1 - x) * (1 + x))) - 3.125;
-    double p = 0x1.fe201ccb415b6p-69;
-    p = fma_(p, z, -0x1.30f70108a6fbbp-70);
-    p = fma_(p, z, -0x1.a61e693e19f0fp-62);
-    p = fma_(p, z, 0x1.51c53367ed334p-60);
-    p = fma_(p, z, 0x1.22b74b4c882d6p-56);
-    p = fma_(p, z, -0x1.2bd98339ba235p-53);
-    p = fma_(p, z, -0x1.8b5c841583600p-55);
-    p = fma_(p, z, 0x1.db32beb6de123p-48);
-    p = fma_(p, z, -0x1.683228c41428bp-45);
-    p = fma_(p, z, -0x1.6d8ebdee9bffcp-44);
-    p = fma_(p, z, 0x1.723082f94977ep-39);
-    p = fma_(p, z, -0x1.c8960c7d33f9bp-37);
-    p = fma_(p, z, -0x1.dc3dd2e2fbed9p-35);
-    p = fma_(p, z, 0x1.20f4eb25eacd8p-30);
-    p = fma_(p, z, -0x1.1a9eb6f32f3afp-28);
-    p = fma_(p, z, -0x1.f36ce54208b04p-26);
-    p = fma_(p, z, 0x1.c6b4f8af2efbap-22);
-    p = fma_(p, z, -0x1.6e8a53ee3507ap-20);
-    p = fma_(p, z, -0x1.d1d1f7cb07edcp-17);
-    p = fma_(p, z, 0x1.879c2a20d6bb5p-13);
-    p = fma_(p, z, -0x1.8457694834112p-11);
-    p = fma_(p, z, -0x1.8b6c33114ee40p-8);
-    p = fma_(p, z, 0x1.ebd80d9b13df7p-3);
-    p = fma_(p, z, 0x1.a755e7c99ae86p+0);
+    double z2 = z * z, z4 = z2 * z2;
+    double p =
+        four_terms(z, z2, 0x1.fe201ccb415b6p-69, -0x1.30f70108a6fbbp-70, -0x1.a61e693e19f0fp-62, 0x1.51c53367ed334p-60);
+    p = fma_(p, z4,
+             four_terms(z, z2, 0x1.22b74b4c882d6p-56, -0x1.2bd98339ba235p-53, -0x1.8b5c841583600p-55,
+                        0x1.db32beb6de123p-48));
+    p = fma_(p, z4,
+             four_terms(z, z2, -0x1.683228c41428bp-45, -0x1.6d8ebdee9bffcp-44, 0x1.723082f94977ep-39,
+                        -0x1.c8960c7d33f9bp-37));
+    p = fma_(p, z4,
+             four_terms(z, z2, -0x1.dc3dd2e2fbed9p-35, 0x1.20f4eb25eacd8p-30, -0x1.1a9eb6f32f3afp-28,
+                        -0x1.f36ce54208b04p-26));
+    p = fma_(p, z4,
+             four_terms(z, z2, 0x1.c6b4f8af2efbap-22, -0x1.6e8a53ee3507ap-20, -0x1.d1d1f7cb07edcp-17,
+                        0x1.879c2a20d6bb5p-13));
+    p = fma_(
+        p, z4,
+        four_terms(z, z2, -0x1.8457694834112p-11, -0x1.8b6c33114ee40p-8, 0x1.ebd80d9b13df7p-3, 0x1.a755e7c99ae86p+0));
     return x * p;
 }
 
@@ -324,46 +312,36 @@ static double erfinv_far(double x)
     double w = -log_of_parts(parts_of((1 - x) * (1 + x))), s = sqrt(w), lacks = fma_(-s, s, w) / (s + s), p;
     double t = (s - (s < 3.795 ? 3.125 : 4.875)) + lacks;
     if (s < 3.795) {
-        p = 0x1.56129c3d35da2p-25;
-        p = fma_(p, t, 0x1.d368b90dc3293p-25);
-        p = fma_(p, t, -0x1.1a27b4e714f70p-21);
-        p = fma_(p, t, 0x1.b3e0e9e18ca79p-21);
-        p = fma_(p, t, 0x1.d6ec5388feaedp-21);
-        p = fma_(p, t, -0x1.a6b97ab5274bap-18);
-        p = fma_(p, t, 0x1.7ee47bc92f5efp-17);
-        p = fma_(p, t, 0x1.2624f5886ec8fp-19);
-        p = fma_(p, t, -0x1.edb63064c638ep-15);
-        p = fma_(p, t, 0x1.1d6e23394c170p-13);
-        p = fma_(p, t, -0x1.779cb50f0b077p-14);
-        p = fma_(p, t, -0x1.58a08cf90f983p-12);
-        p = fma_(p, t, 0x1.4a7a1f23fafffp-10);
-        p = fma_(p, t, -0x1.4a493b8d17abcp-9);
-        p = fma_(p, t, 0x1.f1579bc1d2b8bp-9);
-        p = fma_(p, t, -0x1.5b683332d6ce0p-8);
-        p = fma_(p, t, 0x1.cde3e11492918p-8);
-        p = fma_(p, t, 0x1.00f3b54ba7eecp+0);
-        p = fma_(p, t, 0x1.7aaa3c1430b73p+1);
+        double t2 = t * t, t4 = t2 * t2;
+        p = fma_(fma_(0x1.56129c3d35da2p-25, t, 0x1.d368b90dc3293p-25), t, -0x1.1a27b4e714f70p-21);
+        p = fma_(p, t4,
+                 four_terms(t, t2, 0x1.b3e0e9e18ca79p-21, 0x1.d6ec5388feaedp-21, -0x1.a6b97ab5274bap-18,
+                            0x1.7ee47bc92f5efp-17));
+        p = fma_(p, t4,
+                 four_terms(t, t2, 0x1.2624f5886ec8fp-19, -0x1.edb63064c638ep-15, 0x1.1d6e23394c170p-13,
+                            -0x1.779cb50f0b077p-14));
+        p = fma_(p, t4,
+                 four_terms(t, t2, -0x1.58a08cf90f983p-12, 0x1.4a7a1f23fafffp-10, -0x1.4a493b8d17abcp-9,
+                            0x1.f1579bc1d2b8bp-9));
+        p = fma_(
+            p, t4,
+            four_terms(t, t2, -0x1.5b683332d6ce0p-8, 0x1.cde3e11492918p-8, 0x1.00f3b54ba7eecp+0, 0x1.7aaa3c1430b73p+1));
     } else {
-        p = 0x1.a65532f4eb5fap-38;
-        p = fma_(p, t, -0x1.32ce7b63f292bp-35);
-        p = fma_(p, t, 0x1.519940208b90fp-34);
-        p = fma_(p, t, -0x1.692cbfe71a7b2p-36);
-        p = fma_(p, t, -0x1.f18895f216ff2p-32);
-        p = fma_(p, t, 0x1.23d0197d36e42p-29);
-        p = fma_(p, t, -0x1.c01d520333190p-28);
-        p = fma_(p, t, 0x1.0f6f2c63b5c77p-26);
-        p = fma_(p, t, -0x1.15abe6a4fdff6p-25);
-        p = fma_(p, t, 0x1.03253129834a2p-24);
-        p = fma_(p, t, -0x1.03d0923b38919p-23);
-        p = fma_(p, t, 0x1.63ec218681305p-22);
-        p = fma_(p, t, -0x1.5476ef148f0bdp-20);
-        p = fma_(p, t, 0x1.71a25ed7160f5p-18);
-        p = fma_(p, t, -0x1.891512742487bp-16);
-        p = fma_(p, t, 0x1.7717f034ae487p-14);
-        p = fma_(p, t, -0x1.0cbcfbbf3035fp-12);
-        p = fma_(p, t, -0x1.a819f17805f67p-15);
-        p = fma_(p, t, 0x1.02a49f7855b35p+0);
-        p = fma_(p, t, 0x1.2e4fbe28e61acp+2);
+        double t2 = t * t, t4 = t2 * t2;
+        p = four_terms(t, t2, 0x1.a65532f4eb5fap-38, -0x1.32ce7b63f292bp-35, 0x1.519940208b90fp-34,
+                       -0x1.692cbfe71a7b2p-36);
+        p = fma_(p, t4,
+                 four_terms(t, t2, -0x1.f18895f216ff2p-32, 0x1.23d0197d36e42p-29, -0x1.c01d520333190p-28,
+                            0x1.0f6f2c63b5c77p-26));
+        p = fma_(p, t4,
+                 four_terms(t, t2, -0x1.15abe6a4fdff6p-25, 0x1.03253129834a2p-24, -0x1.03d0923b38919p-23,
+                            0x1.63ec218681305p-22));
+        p = fma_(p, t4,
+                 four_terms(t, t2, -0x1.5476ef148f0bdp-20, 0x1.71a25ed7160f5p-18, -0x1.891512742487bp-16,
+                            0x1.7717f034ae487p-14));
+        p = fma_(p, t4,
+                 four_terms(t, t2, -0x1.0cbcfbbf3035fp-12, -0x1.a819f17805f67p-15, 0x1.02a49f7855b35p+0,
+                            0x1.2e4fbe28e61acp+2));
     }
     return x * p;
 }

@@ -18,15 +18,13 @@ ALWAYS_INLINE struct pair log2_pair(struct parts x)
     double up = x.m - 1, down = x.m + 1, inverse = 1 / down, s = up * inverse;
     double sl = inverse * fma_(-s, x.m - (down - 1), fma_(-s, down, up));
     double z = s * s, zl = fma_(s + s, sl, fma_(s, s, -z));
+    double z2 = z * z, z4 = z2 * z2;
     double p = 0x1.624632e70e658p-3;
-    p = fma_(p, z, 0x1.58f1991b2e1eap-3);
-    p = fma_(p, z, 0x1.8a0a53f0f5037p-3);
-    p = fma_(p, z, 0x1.c68ee4d359ae4p-3);
-    p = fma_(p, z, 0x1.0c9a8544b076cp-2);
-    p = fma_(p, z, 0x1.484b13d695336p-2);
-    p = fma_(p, z, 0x1.a61762a7aefc0p-2);
-    p = fma_(p, z, 0x1.2776c50ef9bfbp-1);
-    p = fma_(p, z, 0x1.d27f05548af0cp-55);
+    p = fma_(p, z4,
+             four_terms(z, z2, 0x1.58f1991b2e1eap-3, 0x1.8a0a53f0f5037p-3, 0x1.c68ee4d359ae4p-3, 0x1.0c9a8544b076cp-2));
+    p = fma_(
+        p, z4,
+        four_terms(z, z2, 0x1.484b13d695336p-2, 0x1.a61762a7aefc0p-2, 0x1.2776c50ef9bfbp-1, 0x1.d27f05548af0cp-55));
     const double third = 0x1.ec709dc3a03fdp-1, first = 0x1.71547652b82fep+1; /* 2 / log(2) / 3, and that times 3 */
     double u = z * third, ul = fma_(z, p, fma_(zl, third, fma_(z, third, -u)));
     double t = first + (u + ul), tl = u - (t - first) + ul + 0x1.777d0ffda0d24p-55;
@@ -38,17 +36,14 @@ ALWAYS_INLINE struct pair log2_pair(struct parts x)
  * polynomial, and log(2) low times their sum. */
 ALWAYS_INLINE double power_of_part(double d, double low)
 {
-    double p = 0x1.e91b14f4e5341p-32;
-    p = fma_(p, d, 0x1.e5ea0db711a48p-28);
-    p = fma_(p, d, 0x1.b52562fd3054ep-24);
-    p = fma_(p, d, 0x1.62bfe459687bep-20);
-    p = fma_(p, d, 0x1.ffcbfc3fff440p-17);
-    p = fma_(p, d, 0x1.430913037941cp-13);
-    p = fma_(p, d, 0x1.5d87fe78aa948p-10);
-    p = fma_(p, d, 0x1.3b2ab6fba3860p-7);
-    p = fma_(p, d, 0x1.c6b08d704a0b4p-5);
-    p = fma_(p, d, 0x1.ebfbdff82c591p-3);
-    p = fma_(p, d, 0x1.abc9e3b39803fp-56);
+    double d2 = d * d, d4 = d2 * d2;
+    double p = fma_(fma_(0x1.e91b14f4e5341p-32, d, 0x1.e5ea0db711a48p-28), d, 0x1.b52562fd3054ep-24);
+    p = fma_(
+        p, d4,
+        four_terms(d, d2, 0x1.62bfe459687bep-20, 0x1.ffcbfc3fff440p-17, 0x1.430913037941cp-13, 0x1.5d87fe78aa948p-10));
+    p = fma_(
+        p, d4,
+        four_terms(d, d2, 0x1.3b2ab6fba3860p-7, 0x1.c6b08d704a0b4p-5, 0x1.ebfbdff82c591p-3, 0x1.abc9e3b39803fp-56));
     double v = fma_(d, LN2, 1), rest = fma_(d, p, fma_(d, LN2, 1 - v));
     return v + fma_(low * LN2, v + rest, rest);
 }

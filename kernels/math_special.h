@@ -38,16 +38,14 @@ static inline struct two one_and(struct powers p)
 /* That p, of which the error is 2^-56. */
 ALWAYS_INLINE double erf_rest(double z)
 {
-    double p = -0x1.2299dc42a208cp-23;
-    p = fma_(p, z, 0x1.b34c5b0844608p-20);
-    p = fma_(p, z, -0x1.f46b0efed5333p-17);
-    p = fma_(p, z, 0x1.f99f4f9891c32p-14);
-    p = fma_(p, z, -0x1.c02d9d4a134bbp-11);
-    p = fma_(p, z, 0x1.565bccbc7feafp-8);
-    p = fma_(p, z, -0x1.b82ce31134daap-6);
-    p = fma_(p, z, 0x1.ce2f21a03ff16p-4);
-    p = fma_(p, z, -0x1.812746b0379c2p-2);
-    return fma_(p, z, 0x1.06eba8214db68p-3);
+    double z2 = z * z, z4 = z2 * z2;
+    double p = fma_(-0x1.2299dc42a208cp-23, z, 0x1.b34c5b0844608p-20);
+    p = fma_(
+        p, z4,
+        four_terms(z, z2, -0x1.f46b0efed5333p-17, 0x1.f99f4f9891c32p-14, -0x1.c02d9d4a134bbp-11, 0x1.565bccbc7feafp-8));
+    return fma_(
+        p, z4,
+        four_terms(z, z2, -0x1.b82ce31134daap-6, 0x1.ce2f21a03ff16p-4, -0x1.812746b0379c2p-2, 0x1.06eba8214db68p-3));
 }
 
 /* erfc(x) / 2^k of x from ERF_NEAR to 27.3: f is a polynomial over u = (x - 3) / (x + 3), which hardly changes, and
@@ -60,27 +58,23 @@ ALWAYS_INLINE struct two erfc_far(double x, double *k)
     struct two e = one_and((struct powers){*k, r, exp_rest(r, (first - r) - low)});
     double d = 1 + 2 * x, below = 1 - (d - 2 * x), inverse = 1 / ((x + 3) * d), u = (x - 3) * (d * inverse);
     double quotient = (x + 3) * inverse, left = (fma_(-quotient, d, 1) - quotient * below) * quotient;
+    double u2 = u * u, u4 = u2 * u2;
     double p = -0x1.41a06348133fdp-26;
-    p = fma_(p, u, 0x1.ee497a91b7013p-26);
-    p = fma_(p, u, 0x1.f2ff205c84e0fp-24);
-    p = fma_(p, u, -0x1.1fe6e2d4bb190p-23);
-    p = fma_(p, u, -0x1.52a13fdd4e19dp-21);
-    p = fma_(p, u, 0x1.7e317e93a28c6p-22);
-    p = fma_(p, u, 0x1.d312eab9def4cp-19);
-    p = fma_(p, u, -0x1.894e6118b84f0p-21);
-    p = fma_(p, u, -0x1.5145e3fcc43d4p-16);
-    p = fma_(p, u, 0x1.4c324f9a1a799p-18);
-    p = fma_(p, u, 0x1.065a7a8c9364ap-13);
-    p = fma_(p, u, -0x1.b912a5e32f835p-14);
-    p = fma_(p, u, -0x1.98db532c52589p-11);
-    p = fma_(p, u, 0x1.ef1bddaed3714p-10);
-    p = fma_(p, u, 0x1.4b884e4e2efbcp-9);
-    p = fma_(p, u, -0x1.8574c40c4628fp-6);
-    p = fma_(p, u, 0x1.17ca2877edb19p-4);
-    p = fma_(p, u, -0x1.e88b803a481eep-4);
-    p = fma_(p, u, 0x1.098366a5b4746p-3);
-    p = fma_(p, u, -0x1.85a15c58aa647p-5);
-    p = fma_(p, u, -0x1.15c084bb9e8f4p-3);
+    p = fma_(p, u4,
+             four_terms(u, u2, 0x1.ee497a91b7013p-26, 0x1.f2ff205c84e0fp-24, -0x1.1fe6e2d4bb190p-23,
+                        -0x1.52a13fdd4e19dp-21));
+    p = fma_(p, u4,
+             four_terms(u, u2, 0x1.7e317e93a28c6p-22, 0x1.d312eab9def4cp-19, -0x1.894e6118b84f0p-21,
+                        -0x1.5145e3fcc43d4p-16));
+    p = fma_(p, u4,
+             four_terms(u, u2, 0x1.4c324f9a1a799p-18, 0x1.065a7a8c9364ap-13, -0x1.b912a5e32f835p-14,
+                        -0x1.98db532c52589p-11));
+    p = fma_(
+        p, u4,
+        four_terms(u, u2, 0x1.ef1bddaed3714p-10, 0x1.4b884e4e2efbcp-9, -0x1.8574c40c4628fp-6, 0x1.17ca2877edb19p-4));
+    p = fma_(
+        p, u4,
+        four_terms(u, u2, -0x1.e88b803a481eep-4, 0x1.098366a5b4746p-3, -0x1.85a15c58aa647p-5, -0x1.15c084bb9e8f4p-3));
     double v = fma_(p, u, 0x1.40c522d7e4987p+0);
     struct two f = {v, fma_(p, u, 0x1.40c522d7e4987p+0 - v) + 0x1.a91daafb8dbd7p-55};
     return product_of(product_of(e, f), (struct two){quotient, left});
@@ -174,13 +168,11 @@ ALWAYS_INLINE double gamma_far(double x, double *k)
     double y = low ? x + 8 : x, lost = low ? x - (y - 8) : 0, inverse = 1 / y, w = inverse * inverse;
     struct pair l = log2_pair(parts_of(y));
     double t = y - 0.5, above = l.high - LOG2E_HIGH, product = t * above;
-    double m = 0x1.dec1913b30324p-8;
-    m = fma_(m, w, -0x1.6571876ff03e6p-9);
-    m = fma_(m, w, 0x1.3e3ce9d204747p-10);
-    m = fma_(m, w, -0x1.c23ac7f0cd77bp-11);
-    m = fma_(m, w, 0x1.2c27628002496p-10);
-    m = fma_(m, w, -0x1.06a2764631b71p-8);
-    m = fma_(m, w, 0x1.ec709dc3a03fdp-4);
+    double w2 = w * w, w4 = w2 * w2;
+    double m = fma_(fma_(0x1.dec1913b30324p-8, w, -0x1.6571876ff03e6p-9), w, 0x1.3e3ce9d204747p-10);
+    m = fma_(
+        m, w4,
+        four_terms(w, w2, -0x1.c23ac7f0cd77bp-11, 0x1.2c27628002496p-10, -0x1.06a2764631b71p-8, 0x1.ec709dc3a03fdp-4));
     double factor = 0x1.3573fcf6d4000p-1, high = product + factor; /* that factor's first digits */
     double rest = fma_(t, above, -product) + t * (l.low - LOG2E_LOW) + m * inverse + 0x1.af94395e1e516p-41;
     rest += lost * (l.high - 0.5 * LOG2E * inverse) + lost_of(product, -factor, high);
@@ -243,45 +235,37 @@ ALWAYS_INLINE double lgamma_by(double x, double inverse, double l, double near, 
 ALWAYS_INLINE double lgamma_positive(double x)
 {
     double t = x - (x < 1 ? 0.75 : 1.75), inverse = 1 / x, w = inverse * inverse;
-    double p = -0x1.b05ceec2a1f35p-25;
-    p = fma_(p, t, 0x1.876410711761ap-24);
-    p = fma_(p, t, 0x1.43cd36659bd6bp-26);
-    p = fma_(p, t, -0x1.1ea38134efb1bp-25);
-    p = fma_(p, t, -0x1.0032fdb1b8854p-22);
-    p = fma_(p, t, 0x1.d2ab7356b2efcp-22);
-    p = fma_(p, t, -0x1.13519a304b483p-21);
-    p = fma_(p, t, 0x1.f9ffa177fced2p-21);
-    p = fma_(p, t, -0x1.ffd214be26a73p-20);
-    p = fma_(p, t, 0x1.d7f7c7ff850b7p-19);
-    p = fma_(p, t, -0x1.afd569e9932b0p-18);
-    p = fma_(p, t, 0x1.90d72d04ecab8p-17);
-    p = fma_(p, t, -0x1.75d41586fe812p-16);
-    p = fma_(p, t, 0x1.5ddb7bf9f03f3p-15);
-    p = fma_(p, t, -0x1.49179497db9a2p-14);
-    p = fma_(p, t, 0x1.377643bb6ff22p-13);
-    p = fma_(p, t, -0x1.28f267e3e6bf9p-12);
-    p = fma_(p, t, 0x1.1daed671f2d06p-11);
-    p = fma_(p, t, -0x1.1605626db0c87p-10);
-    p = fma_(p, t, 0x1.12aa72f53cf05p-9);
-    p = fma_(p, t, -0x1.14f7c58eb2647p-8);
-    p = fma_(p, t, 0x1.1f9587fa21978p-7);
-    p = fma_(p, t, -0x1.382e176f60ad9p-6);
-    p = fma_(p, t, 0x1.6cb62517118dap-5);
-    p = fma_(p, t, -0x1.e96586307946ep-4);
-    p = fma_(p, t, 0x1.ccf151e09cde8p-2);
+    double t2 = t * t, t4 = t2 * t2;
+    double p = fma_(-0x1.b05ceec2a1f35p-25, t, 0x1.876410711761ap-24);
+    p = fma_(p, t4,
+             four_terms(t, t2, 0x1.43cd36659bd6bp-26, -0x1.1ea38134efb1bp-25, -0x1.0032fdb1b8854p-22,
+                        0x1.d2ab7356b2efcp-22));
+    p = fma_(p, t4,
+             four_terms(t, t2, -0x1.13519a304b483p-21, 0x1.f9ffa177fced2p-21, -0x1.ffd214be26a73p-20,
+                        0x1.d7f7c7ff850b7p-19));
+    p = fma_(p, t4,
+             four_terms(t, t2, -0x1.afd569e9932b0p-18, 0x1.90d72d04ecab8p-17, -0x1.75d41586fe812p-16,
+                        0x1.5ddb7bf9f03f3p-15));
+    p = fma_(p, t4,
+             four_terms(t, t2, -0x1.49179497db9a2p-14, 0x1.377643bb6ff22p-13, -0x1.28f267e3e6bf9p-12,
+                        0x1.1daed671f2d06p-11));
+    p = fma_(
+        p, t4,
+        four_terms(t, t2, -0x1.1605626db0c87p-10, 0x1.12aa72f53cf05p-9, -0x1.14f7c58eb2647p-8, 0x1.1f9587fa21978p-7));
+    p = fma_(
+        p, t4,
+        four_terms(t, t2, -0x1.382e176f60ad9p-6, 0x1.6cb62517118dap-5, -0x1.e96586307946ep-4, 0x1.ccf151e09cde8p-2));
+    double w2 = w * w, w4 = w2 * w2;
     double m = 0x1.a86cf68474097p+0;
-    m = fma_(m, w, -0x1.fbe47040d5df3p+0);
-    m = fma_(m, w, 0x1.1c7f743b60ae6p+0);
-    m = fma_(m, w, -0x1.96d6570313276p-2);
-    m = fma_(m, w, 0x1.b5d744289690fp-4);
-    m = fma_(m, w, -0x1.9d12939e1dd9bp-6);
-    m = fma_(m, w, 0x1.974073ec1445fp-8);
-    m = fma_(m, w, -0x1.f502df404b751p-10);
-    m = fma_(m, w, 0x1.b93f9b12f201fp-11);
-    m = fma_(m, w, -0x1.3813437e05b10p-11);
-    m = fma_(m, w, 0x1.a01a013179c33p-11);
-    m = fma_(m, w, -0x1.6c16c16c02ef8p-9);
-    m = fma_(m, w, 0x1.5555555555554p-4);
+    m = fma_(
+        m, w4,
+        four_terms(w, w2, -0x1.fbe47040d5df3p+0, 0x1.1c7f743b60ae6p+0, -0x1.96d6570313276p-2, 0x1.b5d744289690fp-4));
+    m = fma_(
+        m, w4,
+        four_terms(w, w2, -0x1.9d12939e1dd9bp-6, 0x1.974073ec1445fp-8, -0x1.f502df404b751p-10, 0x1.b93f9b12f201fp-11));
+    m = fma_(
+        m, w4,
+        four_terms(w, w2, -0x1.3813437e05b10p-11, 0x1.a01a013179c33p-11, -0x1.6c16c16c02ef8p-9, 0x1.5555555555554p-4));
     return lgamma_by(x, inverse, log_less(parts_of(x), x < 1 ? 0 : 1), p, m);
 }
 
@@ -290,27 +274,22 @@ ALWAYS_INLINE float lgamma_positive_f32(float a)
 {
     double x = a, t = x - (x < 1 ? 0.75 : 1.75), inverse = 1 / x, w = inverse * inverse;
     struct parts y = parts_of(x);
-    double p = 0x1.83c23c3a820a8p-16;
-    p = fma_(p, t, -0x1.679f1ec941260p-15);
-    p = fma_(p, t, 0x1.04a05fce9d8b2p-15);
-    p = fma_(p, t, -0x1.eda2becc53d27p-15);
-    p = fma_(p, t, 0x1.419fa77d708d5p-13);
-    p = fma_(p, t, -0x1.32509df03500ap-12);
-    p = fma_(p, t, 0x1.1d14295a22b82p-11);
-    p = fma_(p, t, -0x1.1576cebf23a2cp-10);
-    p = fma_(p, t, 0x1.12af1b71bbcf1p-9);
-    p = fma_(p, t, -0x1.14fc10ab09faap-8);
-    p = fma_(p, t, 0x1.1f9578472783ep-7);
-    p = fma_(p, t, -0x1.382e08f74a1a9p-6);
-    p = fma_(p, t, 0x1.6cb625264662bp-5);
-    p = fma_(p, t, -0x1.e965863e7d073p-4);
-    p = fma_(p, t, 0x1.ccf151e09cde8p-2);
-    double m = -0x1.470937114bc43p-11;
-    m = fma_(m, w, 0x1.6158959fedc52p-11);
-    m = fma_(m, w, -0x1.31cc67e5ed152p-11);
-    m = fma_(m, w, 0x1.9fe22a778d534p-11);
-    m = fma_(m, w, -0x1.6c16922879152p-9);
-    m = fma_(m, w, 0x1.555555547fc02p-4);
+    double t2 = t * t, t4 = t2 * t2;
+    double p = fma_(fma_(0x1.83c23c3a820a8p-16, t, -0x1.679f1ec941260p-15), t, 0x1.04a05fce9d8b2p-15);
+    p = fma_(p, t4,
+             four_terms(t, t2, -0x1.eda2becc53d27p-15, 0x1.419fa77d708d5p-13, -0x1.32509df03500ap-12,
+                        0x1.1d14295a22b82p-11));
+    p = fma_(
+        p, t4,
+        four_terms(t, t2, -0x1.1576cebf23a2cp-10, 0x1.12af1b71bbcf1p-9, -0x1.14fc10ab09faap-8, 0x1.1f9578472783ep-7));
+    p = fma_(
+        p, t4,
+        four_terms(t, t2, -0x1.382e08f74a1a9p-6, 0x1.6cb625264662bp-5, -0x1.e965863e7d073p-4, 0x1.ccf151e09cde8p-2));
+    double w2 = w * w, w4 = w2 * w2;
+    double m = fma_(-0x1.470937114bc43p-11, w, 0x1.6158959fedc52p-11);
+    m = fma_(
+        m, w4,
+        four_terms(w, w2, -0x1.31cc67e5ed152p-11, 0x1.9fe22a778d534p-11, -0x1.6c16922879152p-9, 0x1.555555547fc02p-4));
     return (float)lgamma_by(x, inverse, fma_(y.k, LN2, log_ratio((y.m - 1) / (y.m + 1))) - (x < 1 ? 0 : 1), p, m);
 }
 
@@ -319,50 +298,41 @@ ALWAYS_INLINE float lgamma_positive_f32(float a)
 ALWAYS_INLINE double digamma_and(double x, double *upper)
 {
     double y = x < 1 ? x + 1 : x, inverse = 1 / (y * (y + 1)), u = (y - 1) * (y * inverse);
+    double u2 = u * u, u4 = u2 * u2;
     double q = 0x1.867cea8d0842fp-21;
-    q = fma_(q, u, -0x1.2db641a56f49dp-17);
-    q = fma_(q, u, 0x1.b6c873a678a75p-15);
-    q = fma_(q, u, -0x1.9234e452e2136p-13);
-    q = fma_(q, u, 0x1.07c3dca25153fp-11);
-    q = fma_(q, u, -0x1.0b9c78bffb811p-10);
-    q = fma_(q, u, 0x1.bddc24e056929p-10);
-    q = fma_(q, u, -0x1.4189e7c76a92dp-9);
-    q = fma_(q, u, 0x1.a60d256d295dap-9);
-    q = fma_(q, u, -0x1.07819861b9243p-8);
-    q = fma_(q, u, 0x1.441c1761b1b45p-8);
-    q = fma_(q, u, -0x1.91b33ae26270dp-8);
-    q = fma_(q, u, 0x1.fbc818ec2774ep-8);
-    q = fma_(q, u, -0x1.4b3b21aae7b15p-7);
-    q = fma_(q, u, 0x1.c18a8b2319389p-7);
-    q = fma_(q, u, -0x1.3fdae2fd505e1p-6);
-    q = fma_(q, u, 0x1.f62f818c0ba21p-6);
-    q = fma_(q, u, -0x1.b9b26ec4313c4p-5);
-    q = fma_(q, u, 0x1.7d26c23d9ec3ep-4);
-    q = fma_(q, u, -0x1.155fe41b2cc5ep-3);
-    q = fma_(q, u, 0x1.2788cfc6fb619p-1);
+    q = fma_(q, u4,
+             four_terms(u, u2, -0x1.2db641a56f49dp-17, 0x1.b6c873a678a75p-15, -0x1.9234e452e2136p-13,
+                        0x1.07c3dca25153fp-11));
+    q = fma_(
+        q, u4,
+        four_terms(u, u2, -0x1.0b9c78bffb811p-10, 0x1.bddc24e056929p-10, -0x1.4189e7c76a92dp-9, 0x1.a60d256d295dap-9));
+    q = fma_(
+        q, u4,
+        four_terms(u, u2, -0x1.07819861b9243p-8, 0x1.441c1761b1b45p-8, -0x1.91b33ae26270dp-8, 0x1.fbc818ec2774ep-8));
+    q = fma_(
+        q, u4,
+        four_terms(u, u2, -0x1.4b3b21aae7b15p-7, 0x1.c18a8b2319389p-7, -0x1.3fdae2fd505e1p-6, 0x1.f62f818c0ba21p-6));
+    q = fma_(
+        q, u4,
+        four_terms(u, u2, -0x1.b9b26ec4313c4p-5, 0x1.7d26c23d9ec3ep-4, -0x1.155fe41b2cc5ep-3, 0x1.2788cfc6fb619p-1));
     double l = log_of_parts(parts_of(y)), v = l - q * ((y + 1) * inverse);
     *upper = v;
     double t = (x - 0x1.762d86356be3fp+0) - 0x1.b86a722197829p-54;
-    double p = -0x1.36eb768005eaep-12;
-    p = fma_(p, t, 0x1.5a85661102796p-11);
-    p = fma_(p, t, -0x1.a99bdbc635c75p-11);
-    p = fma_(p, t, 0x1.111c6c7e0ffdfp-10);
-    p = fma_(p, t, -0x1.972a25f36a4f2p-10);
-    p = fma_(p, t, 0x1.2eb2d59c9cbe8p-9);
-    p = fma_(p, t, -0x1.ba2ed098d8cb1p-9);
-    p = fma_(p, t, 0x1.42ddb5e34ddffp-8);
-    p = fma_(p, t, -0x1.d82230b606ae8p-8);
-    p = fma_(p, t, 0x1.5955d04e330e1p-7);
-    p = fma_(p, t, -0x1.f97079a1104f1p-7);
-    p = fma_(p, t, 0x1.723d6868e6b22p-6);
-    p = fma_(p, t, -0x1.0fa7ebe204ef4p-5);
-    p = fma_(p, t, 0x1.8fce02afd8abdp-5);
-    p = fma_(p, t, -0x1.27baba26da05bp-4);
-    p = fma_(p, t, 0x1.b9a5b63714684p-4);
-    p = fma_(p, t, -0x1.4fc1317257195p-3);
-    p = fma_(p, t, 0x1.08b4294d50362p-2);
-    p = fma_(p, t, -0x1.c563b54aa1a39p-2);
-    p = fma_(p, t, 0x1.ef72bc8ee38acp-1);
+    double t2 = t * t, t4 = t2 * t2;
+    double p =
+        four_terms(t, t2, -0x1.36eb768005eaep-12, 0x1.5a85661102796p-11, -0x1.a99bdbc635c75p-11, 0x1.111c6c7e0ffdfp-10);
+    p = fma_(
+        p, t4,
+        four_terms(t, t2, -0x1.972a25f36a4f2p-10, 0x1.2eb2d59c9cbe8p-9, -0x1.ba2ed098d8cb1p-9, 0x1.42ddb5e34ddffp-8));
+    p = fma_(
+        p, t4,
+        four_terms(t, t2, -0x1.d82230b606ae8p-8, 0x1.5955d04e330e1p-7, -0x1.f97079a1104f1p-7, 0x1.723d6868e6b22p-6));
+    p = fma_(
+        p, t4,
+        four_terms(t, t2, -0x1.0fa7ebe204ef4p-5, 0x1.8fce02afd8abdp-5, -0x1.27baba26da05bp-4, 0x1.b9a5b63714684p-4));
+    p = fma_(
+        p, t4,
+        four_terms(t, t2, -0x1.4fc1317257195p-3, 0x1.08b4294d50362p-2, -0x1.c563b54aa1a39p-2, 0x1.ef72bc8ee38acp-1));
     v = x < 1 ? v - 1 / x : v;
     v = (x > 1.1) & (x < 1.9) ? p * t : y > 0x1p60 ? l : v;
     return y < __builtin_inf() ? v : x;
