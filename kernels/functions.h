@@ -103,6 +103,7 @@
         const T known = a == b ? a + 1 : d;                                                                            \
         return (a == b) | (d != d) ? known : v;                                                                        \
     }                                                                                                                  \
+    KN_FN T softplus_##S(T a) { return (a > 0 ? a : 0) + log1p(exp_(-fabs(a))); }                                      \
     /* The sine is that of what is left of x beside the nearest even number, folded into a quarter turn. */            \
     KN_FN T sinc_##S(T a)                                                                                              \
     {                                                                                                                  \

@@ -9,6 +9,11 @@
 /* Loops of our own for the parts of a block whose values are all in their range; else those above. `fits` and
  * `assignment` are over from, the first operand, other, the second, and i. */
 #define PART 256
+#define EACH_OF(...)                                                                                                   \
+    INDEPENDENT for (size_t i = 0; i < part; i++)                                                                      \
+    {                                                                                                                  \
+        __VA_ARGS__;                                                                                                   \
+    }
 #define PARTED(name, beyond, FIRST, SECOND, OUT, fits, assignment)                                                     \
     static void name(void *out, const void *pa, const void *pb, const void *pc, size_t n)                              \
     {                                                                                                                  \
@@ -23,16 +28,37 @@
                 beyond(to, from, other, pc, part);                                                                     \
                 continue;                                                                                              \
             }                                                                                                          \
-            INDEPENDENT for (size_t i = 0; i < part; i++)                                                              \
-            {                                                                                                          \
-                assignment;                                                                                            \
-            }                                                                                                          \
+            EACH_OF(assignment)                                                                                        \
+        }                                                                                                              \
+    }
+
+/* Functions in two steps, of which the first is done for a whole part before the last begins: a processor works at more
+ * elements at once where a step is short. Both are over from, other, i and y, what the step before gave; between them
+ * y may go through another row's loop. */
+#define IN_STEPS(Y, first, middle, last)                                                                               \
+    {                                                                                                                  \
+        Y y[PART];                                                                                                     \
+        EACH_OF(y[i] = first);                                                                                         \
+        middle;                                                                                                        \
+        EACH_OF(to[i] = last);                                                                                         \
+    }
+#define Y_BY(loop) loop(y, y, NULL, NULL, part)
+#define STEPS(name, TYPE, Y, first, middle, last)                                                                      \
+    static void name(void *out, const void *pa, const void *pb, const void *pc, size_t n)                              \
+    {                                                                                                                  \
+        (void)pc;                                                                                                      \
+        for (size_t begin = 0; begin < n; begin += PART) {                                                             \
+            size_t part = n - begin < PART ? n - begin : PART;                                                         \
+            const TYPE *from = (const TYPE *)pa + begin, *other = pb ? (const TYPE *)pb + begin : NULL;                \
+            TYPE *to = (TYPE *)out + begin;                                                                            \
+            (void)other;                                                                                               \
+            IN_STEPS(Y, first, middle, last)                                                                           \
         }                                                                                                              \
     }
 
 /* Values outside of the range are done once more by the row's own loop, one by one: their neighbours are what they are
  * elsewhere. An output may be the operand's block. */
-#define WITHIN_TURNED(name, TYPE, outside, expression)                                                                 \
+#define WITHIN_TURNED(name, TYPE, outside, compute)                                                                    \
     static void name(void *out, const void *pa, size_t n, unsigned turn, kn_op_loop *beyond)                           \
     {                                                                                                                  \
         (void)turn;                                                                                                    \
@@ -43,22 +69,20 @@
             int all = 1;                                                                                               \
             for (size_t i = 0; i < part; i++) all &= !outside(from[i]);                                                \
             if (!all) memcpy(were, from, part * sizeof *were);                                                         \
-            INDEPENDENT for (size_t i = 0; i < part; i++)                                                              \
-            {                                                                                                          \
-                const TYPE a = from[i];                                                                                \
-                to[i] = expression;                                                                                    \
-            }                                                                                                          \
+            compute;                                                                                                   \
             for (size_t i = 0; i < part && !all; i++)                                                                  \
                 if (outside(were[i])) beyond(to + i, were + i, NULL, NULL, 1);                                         \
         }                                                                                                              \
     }
-#define WITHIN(name, beyond, TYPE, outside, expression)                                                                \
-    WITHIN_TURNED(name##_within, TYPE, outside, expression)                                                            \
+#define WITHIN_BY(name, beyond, TYPE, outside, compute)                                                                \
+    WITHIN_TURNED(name##_within, TYPE, outside, compute)                                                               \
     static void name(void *out, const void *pa, const void *pb, const void *pc, size_t n)                              \
     {                                                                                                                  \
         (void)pb, (void)pc;                                                                                            \
         name##_within(out, pa, n, 0, beyond);                                                                          \
     }
+#define WITHIN(name, beyond, TYPE, outside, function)                                                                  \
+    WITHIN_BY(name, beyond, TYPE, outside, EACH_OF(to[i] = function(from[i])))
 /* One loop for sines and cosines, which differ in a quarter turn. */
 #define TURNED(name, within, turn, beyond)                                                                             \
     static void name(void *out, const void *pa, const void *pb, const void *pc, size_t n)                              \
@@ -66,23 +90,29 @@
         (void)pb, (void)pc;                                                                                            \
         within(out, pa, n, turn, beyond);                                                                              \
     }
-#define BEYOND_TRIG(v)   (fabsf(v) > TRIG_LIMIT)
-#define BEYOND_TURN(v)   (fabs(v) > TURN_LIMIT)
-#define BEYOND_EXP(v)    (fabs(v) > EXP_LIMIT)
-#define BEYOND_ERFINV(v) (fabs(v) > ERFINV_LIMIT)
-#define NOT_LGAMMA(v)    (!((v) >= 0x1p-1022))
-WITHIN_TURNED(turned_f32, float, BEYOND_TRIG, turn | (a != 0) ? sin_turned(a, (int)turn) : a)
-WITHIN_TURNED(turned_f64, double, BEYOND_TURN, turn | (a != 0) ? sin_turned_f64(a, turn) : a)
+#define BEYOND_TRIG(v)       (fabsf(v) > TRIG_LIMIT)
+#define BEYOND_TURN(v)       (fabs(v) > TURN_LIMIT)
+#define BEYOND_EXP(v)        (fabs(v) > EXP_LIMIT)
+#define BEYOND_ERFINV(v)     (fabs(v) > ERFINV_LIMIT)
+#define BEYOND_ERFINV_F32(v) (fabsf(v) > (float)ERFINV_LIMIT)
+#define NOT_LGAMMA(v)        (!((v) >= 0x1p-1022))
+WITHIN_TURNED(turned_f32, float, BEYOND_TRIG,
+              EACH_OF(to[i] = turn | (from[i] != 0) ? sin_turned(from[i], (int)turn) : from[i]))
+WITHIN_TURNED(turned_f64, double, BEYOND_TURN,
+              EACH_OF(to[i] = turn | (from[i] != 0) ? sin_turned_f64(from[i], turn) : from[i]))
 TURNED(sin_f32, turned_f32, 0, SIN_F32)
 TURNED(cos_f32, turned_f32, 1, COS_F32)
 TURNED(sin_f64, turned_f64, 0, SIN_F64)
 TURNED(cos_f64, turned_f64, 1, COS_F64)
-WITHIN(tan_f32, TAN_F32, float, BEYOND_TRIG, tan_turned(a))
-WITHIN(tan_f64, TAN_F64, double, BEYOND_TURN, tan_turned_f64(a))
-WITHIN(exp_f64_near, EXP_F64, double, BEYOND_EXP, exp_near_f64(a))
-WITHIN(erfinv_near_f64, ERFINV_F64, double, BEYOND_ERFINV, erfinv_near(a))
-WITHIN(lgamma_f32, LGAMMA_F32, float, NOT_LGAMMA, lgamma_positive_f32(a))
-WITHIN(lgamma_f64, LGAMMA_F64, double, NOT_LGAMMA, lgamma_positive(a))
+WITHIN(tan_f32, TAN_F32, float, BEYOND_TRIG, tan_turned)
+WITHIN(tan_f64, TAN_F64, double, BEYOND_TURN, tan_turned_f64)
+WITHIN(exp_f64_near, EXP_F64, double, BEYOND_EXP, exp_near_f64)
+WITHIN_BY(erfinv_near_f64, ERFINV_F64, double, BEYOND_ERFINV,
+          IN_STEPS(double, erfinv_first(from[i]), (void)0, erfinv_last(from[i], y[i])))
+WITHIN_BY(erfinv_near_f32, ERFINV_F32, float, BEYOND_ERFINV_F32,
+          IN_STEPS(double, erfinv_first_wide(from[i]), (void)0, (float)erfinv_last_wide(from[i], y[i])))
+WITHIN(lgamma_f32, LGAMMA_F32, float, NOT_LGAMMA, lgamma_positive_f32)
+WITHIN(lgamma_f64, LGAMMA_F64, double, NOT_LGAMMA, lgamma_positive)
 #define LGAMMA_F32 lgamma_f32
 #define LGAMMA_F64 lgamma_f64
 #define SIN_F32    sin_f32
@@ -93,6 +123,7 @@ WITHIN(lgamma_f64, LGAMMA_F64, double, NOT_LGAMMA, lgamma_positive(a))
 #define TAN_F64    tan_f64
 #define EXP_F64    exp_f64_near
 #define ERFINV_F64 erfinv_near_f64
+#define ERFINV_F32 erfinv_near_f32
 
 /* Logarithms of positive numbers with leading digits. */
 #define PLAIN(name, beyond)                                                                                            \
@@ -105,30 +136,42 @@ PLAIN(log10, LOG10_F64)
 #define LOG2_F64  log2_positive
 #define LOG10_F64 log10_positive
 
+STEPS(asinh_steps, double, double, asinh_first(from[i]), (void)0, asinh_last(from[i], y[i]))
+STEPS(acosh_steps, double, double, acosh_first(from[i]), (void)0, acosh_last(from[i], y[i]))
+STEPS(atanh_steps, double, double, atanh_first(from[i]), (void)0, atanh_last(from[i], y[i]))
+STEPS(softplus_steps, double, double, -fabs(from[i]), Y_BY(EXP_F64), (from[i] > 0 ? from[i] : 0) + log1p_and(y[i], 0))
+STEPS(logaddexp_steps, double, double, -fabs(from[i] - other[i]), Y_BY(EXP_F64),
+      logaddexp_last(from[i], other[i], y[i]))
+STEPS(asinh_steps_f32, float, double, asinh_first_wide(fabsf(from[i])), (void)0, asinh_last_f32(from[i], y[i]))
+STEPS(acosh_steps_f32, float, double, acosh_first_wide(from[i]), (void)0, acosh_last_f32(from[i], y[i]))
+STEPS(softplus_steps_f32, float, double, power_near(fabsf(from[i]) * -LOG2E), (void)0,
+      (float)((from[i] > 0 ? from[i] : 0) + log1p_of(y[i])))
+STEPS(logaddexp_steps_f32, float, double, power_near(fabs((double)from[i] - other[i]) * -LOG2E), (void)0,
+      logaddexp_last_f32(from[i], other[i], y[i]))
+STEPS(logit_steps, double, double, from[i] / (1 - from[i]), Y_BY(LOG_F64), y[i])
+#define SOFTPLUS_F32  softplus_steps_f32
+#define LOGADDEXP_F32 logaddexp_steps_f32
+#define LOGIT_F64     logit_steps
+#define ASINH_F32     asinh_steps_f32
+#define ACOSH_F32     acosh_steps_f32
+#define ASINH_F64     asinh_steps
+#define ACOSH_F64     acosh_steps
+#define ATANH_F64     atanh_steps
+#define SOFTPLUS_F64  softplus_steps
+#define LOGADDEXP_F64 logaddexp_steps
+
 /* Gamma functions of positive numbers. */
 PARTED(gamma_positive, GAMMA_F64, double, double, double, from[i] >= 0x1p-60,
        const double a = from[i] > 190 ? 190 : from[i];
        double k; const double v = gamma_far(a, &k); to[i] = scaled_by(v, k))
 PARTED(digamma_positive_f64, DIGAMMA_F64, double, double, double, from[i] > 0, to[i] = digamma_positive(from[i]))
+PARTED(gamma_positive_f32, GAMMA_F32, float, float, float, from[i] > 0, to[i] = (float)gamma_positive_wide(from[i]))
+PARTED(digamma_positive_f32, DIGAMMA_F32, float, float, float, from[i] > 0,
+       to[i] = (float)digamma_positive_wide(from[i]))
 #define GAMMA_F64   gamma_positive
 #define DIGAMMA_F64 digamma_positive_f64
-
-/* Functions of float32 that those of float64 serve as well. */
-#define BY_DOUBLES(name, loop)                                                                                         \
-    static void name(void *out, const void *pa, const void *pb, const void *pc, size_t n)                              \
-    {                                                                                                                  \
-        for (size_t begin = 0; begin < n; begin += PART) {                                                             \
-            size_t part = n - begin < PART ? n - begin : PART;                                                         \
-            double values[PART];                                                                                       \
-            convert_F32_FLOAT64(values, (const float *)pa + begin, part);                                              \
-            loop(values, values, pb, pc, part);                                                                        \
-            convert_F64_FLOAT32((float *)out + begin, values, part);                                                   \
-        }                                                                                                              \
-    }
-BY_DOUBLES(erfinv_f32, ERFINV_F64)
-BY_DOUBLES(digamma_f32, DIGAMMA_F64)
-#define ERFINV_F32  erfinv_f32
-#define DIGAMMA_F32 digamma_f32
+#define GAMMA_F32   gamma_positive_f32
+#define DIGAMMA_F32 digamma_positive_f32
 
 #define FLOORED(T, f)                                                                                                  \
     const T b = other[i], m = f(from[i], b);                                                                           \

@@ -20,7 +20,7 @@ static inline double lost_of(double a, double b, double difference)
     return (a - (difference - other)) - (b + other);
 }
 
-/* a = k pi / 2 + (r + rest) with |r| <= pi / 4 and a rest that is less than r's last digit; the low bits are k's. */
+/* a = k pi / 2 + (r + rest) with |r| <= pi / 4 and a rest that is far less than r; the low bits are k's. */
 struct turn {
     double r, rest;
     uint64_t k;
@@ -30,8 +30,9 @@ ALWAYS_INLINE struct turn turn_of(double a)
 {
     double shifted = fma_(a, 0x1.45f306dc9c883p-1, ROUNDER), k = shifted - ROUNDER;
     double first = fma_(k, -QUARTER, a), part = k * QUARTER_LOW, high = first - part; /* the first is exact */
-    double low = lost_of(first, part, high) - fma_(k, QUARTER_LOW, -part) - k * QUARTER_LOWEST, r = high + low;
-    return (struct turn){r, low - (r - high), bits_of_double(shifted)};
+    /* What that difference has lost is exact, as the first is a multiple of the part's last digit. */
+    double lost = ((first - high) - part) - fma_(k, QUARTER_LOW, -part);
+    return (struct turn){high, fma_(k, -QUARTER_LOWEST, lost), bits_of_double(shifted)};
 }
 
 /* sin(r + rest) = r + sine and cos(r + rest) = one + cosine of |r| <= pi / 4. */
@@ -54,7 +55,7 @@ ALWAYS_INLINE struct circle circle_of(double r, double rest)
     c = fma_(c, z, 0x1.a01a019cb2186p-16);
     c = fma_(c, z, -0x1.6c16c16c15181p-10);
     c = fma_(c, z, 0x1.555555555554cp-5);
-    return (struct circle){r, z * r * s + rest * one, one, ((1 - one) - half) + (z * z * c - r * rest)};
+    return (struct circle){r, fma_(z * r, s, rest * one), one, fma_(z * z, c, fma_(-r, rest, (1 - one) - half))};
 }
 
 /* sin(a) for turn 0, cos(a) for turn 1, of |a| <= TURN_LIMIT. */
@@ -72,13 +73,13 @@ ALWAYS_INLINE double sin_turned_f64(double a, uint64_t turn)
 static inline double sinc_f64(double a)
 {
     double e = a - 2 * rint(0.5 * a), shifted = 2 * e + ROUNDER, d = e - 0.5 * (shifted - ROUNDER);
-    double high = 2 * QUARTER * d, low = fma_(2 * QUARTER, d, -high) + 2 * QUARTER_LOW * d, r = high + low;
-    struct circle c = circle_of(r, low - (r - high));
+    double high = 2 * QUARTER * d, low = fma_(2 * QUARTER_LOW, d, fma_(2 * QUARTER, d, -high));
+    struct circle c = circle_of(high, low);
     uint64_t k = bits_of_double(shifted);
     double up = k & 1 ? c.one : c.r, up_low = k & 1 ? c.cosine : c.sine, n = up + up_low;
     double below = 2 * QUARTER * a, inverse = 1 / below, q = n * inverse;
-    double lacks = fma_(2 * QUARTER, a, -below) + 2 * QUARTER_LOW * a;
-    double v = q + (fma_(-q, below, n) + (up_low - (n - up)) - q * lacks) * inverse;
+    double lacks = fma_(2 * QUARTER_LOW, a, fma_(2 * QUARTER, a, -below));
+    double v = fma_(fma_(-q, below, n) + fma_(-q, lacks, up_low - (n - up)), inverse, q);
     v = n == 0 ? q : double_of_bits(bits_of_double(v) ^ k >> 1 << 63);
     return fabs(a) < 0x1p-30 ? 1 : v;
 }
@@ -96,7 +97,7 @@ ALWAYS_INLINE double tan_turned_f64(double a)
     up_low -= n - up;
     down_low -= d - down;
     double inverse = 1 / d, q = n * inverse;
-    return a == 0 ? a : q + (fma_(-q, d, n) + up_low - q * down_low) * inverse;
+    return a == 0 ? a : fma_(fma_(-q, d, n) + fma_(-q, down_low, up_low), inverse, q);
 }
 
 /* atan(y / x) of y and x that are not negative: by the tangent t of what is left beside the nearest of 0, atan(1 / 2),

@@ -34,6 +34,17 @@ static inline double four_terms(double z, double z2, double c3, double c2, doubl
     return fma_(fma_(c3, z, c2), z2, fma_(c1, z, c0));
 }
 
+/* In the form of the instructions that find the lesser and the greater of two, which let NaN through here. */
+static inline double at_most(double v, double limit)
+{
+    return limit < v ? limit : v;
+}
+
+static inline double at_least(double v, double limit)
+{
+    return limit > v ? limit : v;
+}
+
 static inline uint64_t bits_of_double(double v)
 {
     uint64_t bits;
@@ -218,19 +229,83 @@ static inline float log1p_f32(float a)
     return a < __builtin_inff() ? v : a;
 }
 
+/* 2^x of x <= 0. */
+static inline double power_near(double x)
+{
+    double y = at_least(x, -1000);
+    return exp2_of(y, y + ROUNDER);
+}
+
+/* log(1 + t) of 0 <= t <= 1, by log((1 + s) / (1 - s)) of s up to 1 / 3; the polynomial's error is 2^-33. */
+static inline double log1p_of(double t)
+{
+    double s = t / (2 + t), z = s * s;
+    double p = 0x1.f3fac685034f2p-3;
+    p = fma_(p, z, 0x1.b6224561db69dp-3);
+    p = fma_(p, z, 0x1.251380d04cb64p-2);
+    p = fma_(p, z, 0x1.99962b1fd786dp-2);
+    p = fma_(p, z, 0x1.555559930b1bap-1);
+    p = fma_(p, z, 0x1.ffffffff273e5p+0);
+    return p * s;
+}
+
+static inline float softplus_f32(float a)
+{
+    return (float)((a > 0 ? a : 0) + log1p_of(power_near(fabsf(a) * -LOG2E)));
+}
+
+/* Of t = exp(-|a - b|). Equal ones, infinities among them, aside. */
+static inline float logaddexp_last_f32(float a, float b, double t)
+{
+    double v = (a > b ? a : b) + log1p_of(t);
+    return (float)(a == b ? a + LN2 : v);
+}
+
+static inline float logaddexp_f32(float a, float b)
+{
+    return logaddexp_last_f32(a, b, power_near(fabs((double)a - b) * -LOG2E));
+}
+
+static inline float logaddexp2_f32(float a, float b)
+{
+    double v = (a > b ? a : b) + log1p_of(power_near(-fabs((double)a - b))) * LOG2E;
+    return (float)(a == b ? a + 1.0 : v);
+}
+
+/* Inverse hyperbolic functions are logarithms of 1 + y, in two steps, of which the first has the y. The root lacks
+ * digits beside a small x, which is the inverse hyperbolic sine of itself. */
+static inline double asinh_first_wide(double x)
+{
+    return x + (sqrt(fma_(x, x, 1)) - 1);
+}
+
+static inline float asinh_last_f32(float a, double y)
+{
+    float x = fabsf(a), v = copysignf((float)log1p_wide(y), a);
+    return (x >= 0x1p-15f) & (x < __builtin_inff()) ? v : a;
+}
+
 static inline float asinh_f32(float a)
 {
-    double x = fabsf(a), y = x * x;
-    float v = copysignf((float)log1p_wide(x + y / (1 + sqrt(1 + y))), a);
-    return x < __builtin_inff() ? v : a;
+    return asinh_last_f32(a, asinh_first_wide(fabsf(a)));
+}
+
+static inline double acosh_first_wide(double a)
+{
+    double y = a - 1;
+    return y + sqrt(y * (y + 2));
+}
+
+static inline float acosh_last_f32(float a, double y)
+{
+    float v = (float)log1p_wide(y);
+    v = a < 1 ? __builtin_nanf("") : v;
+    return a < __builtin_inff() ? v : a;
 }
 
 static inline float acosh_f32(float a)
 {
-    double y = (double)a - 1;
-    float v = (float)log1p_wide(y + sqrt(y * (y + 2)));
-    v = a < 1 ? __builtin_nanf("") : v;
-    return a < __builtin_inff() ? v : a;
+    return acosh_last_f32(a, acosh_first_wide(a));
 }
 
 /* Half of log((1 + x) / (1 - x)), of which the denominator has the exponent: the quotient is 2^k up / m. */
@@ -359,10 +434,8 @@ static inline float atan_f32(float a)
 
 static inline float atan2_f32(float a, float b)
 {
-    double y = fabsf(a), x = fabsf(b), v;
-    int infinite = (y == __builtin_inf()) & (x == __builtin_inf());
-    v = atan_of(infinite ? 1 : y, infinite ? 1 : x);
-    v = y == 0 ? 0 : v;
+    double y = fabsf(a), x = fabsf(b);
+    double v = atan_of(at_most(y, 0x1p200), at_least(at_most(x, 0x1p200), 0x1p-400)); /* 0 and infinity by numbers */
     v = copysignf(1, b) < 0 ? 0x1.921fb54442d18p1 - v : v;
     return (a != a) | (b != b) ? a + b : copysignf((float)v, a);
 }

@@ -57,7 +57,7 @@ static inline double scaled_by(double v, double k)
 
 static inline double exp_f64(double a)
 {
-    struct powers p = powers_of(a > 710 ? 710 : a < -750 ? -750 : a);
+    struct powers p = powers_of(at_least(at_most(a, 710), -750));
     return scaled_by(1 + (p.r + p.rest), p.k);
 }
 
@@ -71,25 +71,25 @@ static inline double exp_near_f64(double a)
 
 static inline double exp2_f64(double a)
 {
-    double x = a > 1030 ? 1030 : a < -1080 ? -1080 : a, k = (x + ROUNDER) - ROUNDER, d = x - k;
+    double x = at_least(at_most(a, 1030), -1080), k = (x + ROUNDER) - ROUNDER, d = x - k;
     double r = d * LN2;
     return scaled_by(1 + (r + exp_rest(r, 0)), k);
 }
 
 static inline double expm1_f64(double a)
 {
-    struct powers p = powers_of(a > 710 ? 710 : a < -60 ? -60 : a);
-    double v = scaled_by((p.r + (1 - power_of(p.k > 60 ? -60 : -p.k))) + p.rest, p.k);
+    struct powers p = powers_of(at_least(at_most(a, 710), -60));
+    double v = scaled_by((p.r + (1 - power_of(-at_most(p.k, 60)))) + p.rest, p.k);
     return a == 0 ? a : v;
 }
 
-/* By u = (e^x - 1) / 2, which is finite wherever the result is. */
+/* By half of u = (e^x - 1) / 2, which is finite with twice as much; u / (2 u + 1) is 0 where 2 u + 1 is not. */
 static inline double sinh_f64(double a)
 {
     double x = fabs(a);
-    struct powers p = powers_of(x > 711 ? 711 : x);
-    double u = scaled_by((p.r + (1 - power_of(p.k > 60 ? -60 : -p.k))) + p.rest, p.k - 1);
-    double e = 2 * u + 1, v = u + (e < __builtin_inf() ? u / e : 0);
+    struct powers p = powers_of(at_most(x, 710.6));
+    double half = ((p.r + (1 - power_of(-at_most(p.k, 60)))) + p.rest) * power_of(p.k - 2);
+    double v = 2 * (half + half / (4 * half + 1));
     return x < 0x1p-28 ? a : copysign(v, a);
 }
 
@@ -103,7 +103,9 @@ static inline double cosh_f64(double a)
 
 static inline double tanh_f64(double a)
 {
-    double x = fabs(a), t = expm1_f64(2 * (x > 22 ? 22 : x));
+    double x = fabs(a);
+    struct powers p = powers_of(2 * at_most(x, 22));
+    double t = ((p.r + (1 - power_of(-p.k))) + p.rest) * power_of(p.k);
     return copysign(t / (t + 2), a);
 }
 
@@ -190,41 +192,105 @@ static inline double log10_f64(double a)
     return of_positive_f64(a, log10_of_parts(all_parts_of(a)));
 }
 
-/* What rounding takes from 1 + a is put back as a part of the logarithm. */
+/* 1 / 2^k with the k of parts_of, of x up to 2^1000. */
+static inline double power_under(double x)
+{
+    uint64_t bits = bits_of_double(x) - (0x3fe6a09e667f3bcdu - (1024ull << 52));
+    return double_of_bits((2047ull << 52) - (bits & 0xfffull << 52));
+}
+
+/* log(1 + a), or of twice that, of finite a > -1. What rounding takes from 1 + a is put back where it counts, into m
+ * - 1. */
+ALWAYS_INLINE double log1p_and(double a, int twice)
+{
+    double u = 1 + a, lost = at_most(a, 1) - (u - at_least(a, 1));
+    struct parts x = parts_of(u);
+    double f = fma_(lost, power_under(at_most(u, 0x1p1000)), x.m - 1), k = twice ? x.k + 1 : x.k;
+    struct logarithm l = logarithm_of(f);
+    return k * LN2_HIGH - ((l.square - fma_(k, LN2_LOW, l.lower)) - f);
+}
+
 static inline double log1p_f64(double a)
 {
-    double u = 1 + a;
-    struct parts x = parts_of(u);
-    double lost = a < 1 ? a - (u - 1) : 1 - (u - a), f = x.k == 0 ? a : x.m - 1, c = x.k == 0 ? 0 : lost / u;
-    struct logarithm l = logarithm_of(f);
-    double v = x.k * LN2_HIGH - ((l.square - (l.lower + fma_(x.k, LN2_LOW, c))) - f);
+    double v = log1p_and(a, 0);
     v = a == 0 ? a : a == -1 ? -__builtin_inf() : v;
     v = a < -1 ? __builtin_nan("") : v;
     return a < __builtin_inf() ? v : a;
 }
 
+static inline double softplus_f64(double a)
+{
+    return (a > 0 ? a : 0) + log1p_and(exp_f64(-fabs(a)), 0);
+}
+
+/* Of t = exp(-|a - b|). Equal ones, infinities among them, aside. */
+ALWAYS_INLINE double logaddexp_last(double a, double b, double t)
+{
+    double v = (a > b ? a : b) + log1p_and(t, 0);
+    return a == b ? a + LN2 : v;
+}
+
+static inline double logaddexp_f64(double a, double b)
+{
+    return logaddexp_last(a, b, exp_f64(-fabs(a - b)));
+}
+
 #define HUGE_ARGUMENT 0x1p28 /* so large that its inverse's square does not count */
+
+/* Inverse hyperbolic functions are logarithms of 1 + y, in two steps: `first` has the y, and that of huge numbers less
+ * one power of 2, which `last` puts back. */
+static inline double asinh_first(double a)
+{
+    double x = fabs(a), y = x * x;
+    return x > HUGE_ARGUMENT ? x - 1 : x + y / (1 + sqrt(1 + y));
+}
+
+ALWAYS_INLINE double asinh_last(double a, double y)
+{
+    double x = fabs(a), v = copysign(log1p_and(y, x > HUGE_ARGUMENT), a);
+    return x < __builtin_inf() ? v : a;
+}
 
 static inline double asinh_f64(double a)
 {
-    double x = fabs(a), y = x * x;
-    int huge = x > HUGE_ARGUMENT;
-    double v = log1p_f64(huge ? x - 1 : x + y / (1 + sqrt(1 + y)));
-    return copysign(huge ? v + LN2 : v, a);
+    return asinh_last(a, asinh_first(a));
+}
+
+static inline double acosh_first(double a)
+{
+    double y = a - 1;
+    return a > HUGE_ARGUMENT ? y : y + sqrt(y * (y + 2));
+}
+
+ALWAYS_INLINE double acosh_last(double a, double y)
+{
+    double v = log1p_and(y, a > HUGE_ARGUMENT);
+    v = a < 1 ? __builtin_nan("") : v;
+    return a < __builtin_inf() ? v : a;
 }
 
 static inline double acosh_f64(double a)
 {
-    int huge = a > HUGE_ARGUMENT;
-    double y = a - 1, v = log1p_f64(huge ? y : y + sqrt(y * (y + 2)));
-    return a < 1 ? __builtin_nan("") : huge ? v + LN2 : v;
+    return acosh_last(a, acosh_first(a));
+}
+
+/* From 1 on the quotient is infinite or negative. */
+static inline double atanh_first(double a)
+{
+    double x = fabs(a), t = x + x;
+    int near = x < 0.5;
+    return (near ? t * x : t) / (1 - x) + (near ? t : 0);
+}
+
+ALWAYS_INLINE double atanh_last(double a, double y)
+{
+    double v = copysign(0.5 * log1p_and(y, 0), a);
+    return fabs(a) < 1 ? v : fabs(a) == 1 ? copysign(__builtin_inf(), a) : __builtin_nan("");
 }
 
 static inline double atanh_f64(double a)
 {
-    double x = fabs(a), t = x + x;
-    double v = copysign(log1p_f64(x < 0.5 ? t + t * x / (1 - x) : t / (1 - x)) / 2, a);
-    return (x > 1) | (a != a) ? __builtin_nan("") : v;
+    return atanh_last(a, atanh_first(a));
 }
 
 /* As cbrt_f32; what the root's cube lacks of x becomes l sqrt(1 - l) by y^3, where l = 1 - t^3 / x. Numbers so small
@@ -280,11 +346,15 @@ static inline double ldexp_f64(double a, double b)
 }
 
 /* The number whose erf is x, of |x| <= ERFINV_LIMIT, by a polynomial over w = -log(1 - x^2), of which the error is
- * 1.9e-17; within 2.5 units of the last place. */
+ * 1.9e-17; within 2.5 units of the last place. In two steps, of which the first has w less 3.125. */
 #define ERFINV_LIMIT 0x1.ff8p-1
-ALWAYS_INLINE double erfinv_near(double x)
+ALWAYS_INLINE double erfinv_first(double x)
 {
-    double z = -log_of_parts(parts_of((1 - x) * (1 + x))) - 3.125;
+    return -log_of_parts(parts_of((1 - x) * (1 + x))) - 3.125;
+}
+
+ALWAYS_INLINE double erfinv_last(double x, double z)
+{
     double z2 = z * z, z4 = z2 * z2;
     double p =
         four_terms(z, z2, 0x1.fe201ccb415b6p-69, -0x1.30f70108a6fbbp-70, -0x1.a61e693e19f0fp-62, 0x1.51c53367ed334p-60);
@@ -303,6 +373,29 @@ ALWAYS_INLINE double erfinv_near(double x)
     p = fma_(
         p, z4,
         four_terms(z, z2, -0x1.8457694834112p-11, -0x1.8b6c33114ee40p-8, 0x1.ebd80d9b13df7p-3, 0x1.a755e7c99ae86p+0));
+    return x * p;
+}
+
+/* With fewer digits; the polynomial's error is 2^-33. */
+static inline double erfinv_first_wide(double x)
+{
+    struct parts w = parts_of((1 - x) * (1 + x));
+    return -3.125 - fma_(w.k, LN2, log_ratio((w.m - 1) / (w.m + 1)));
+}
+
+static inline double erfinv_last_wide(double x, double z)
+{
+    double z2 = z * z, z4 = z2 * z2;
+    double p = fma_(0x1.40ecd0d2f4597p-40, z, -0x1.b7fabdbf394a0p-37);
+    p = fma_(p, z4,
+             four_terms(z, z2, -0x1.0ea466e88e8bep-35, 0x1.1c56b842b3fc2p-30, -0x1.27c1f6417de29p-28,
+                        -0x1.f121e26eeb942p-26));
+    p = fma_(p, z4,
+             four_terms(z, z2, 0x1.c79e46217771bp-22, -0x1.6eaa593c5ece6p-20, -0x1.d1e2bde7d8d33p-17,
+                        0x1.879c8c6377686p-13));
+    p = fma_(
+        p, z4,
+        four_terms(z, z2, -0x1.845724abaf40bp-11, -0x1.8b6c34b49f11ap-8, 0x1.ebd80d86a0c0fp-3, 0x1.a755e7c9bb6b4p+0));
     return x * p;
 }
 
@@ -349,9 +442,14 @@ static double erfinv_far(double x)
 ALWAYS_INLINE double erfinv_f64(double a)
 {
     double x = fabs(a);
-    if (x <= ERFINV_LIMIT) return erfinv_near(a);
+    if (x <= ERFINV_LIMIT) return erfinv_last(a, erfinv_first(a));
     if (!(x < 1)) return x == 1 ? copysign(__builtin_inf(), a) : __builtin_nan("");
     return copysign(erfinv_far(x), a);
+}
+
+ALWAYS_INLINE float erfinv_f32(float a)
+{
+    return (float)(fabsf(a) <= (float)ERFINV_LIMIT ? erfinv_last_wide(a, erfinv_first_wide(a)) : erfinv_f64(a));
 }
 
 #endif

@@ -95,45 +95,46 @@ ALWAYS_INLINE double erfc_f64(double a)
     return x < ERF_NEAR ? near : a < 0 ? 2 - far : far;
 }
 
-/* The same with fewer digits: the errors are 2^-31. */
-static inline double erf_rest_f32(double z)
+/* The same with fewer digits. erf(x) = x p of x up to 4, from where on it is 1 as a float32, with a polynomial p over
+ * t = x^2 / 8 - 1, of which the error is 2^-31. */
+ALWAYS_INLINE float erf_f32(float a)
 {
-    double p = 0x1.65bfbfd4c0dc4p-14;
-    p = fma_(p, z, -0x1.acd92a2b0dce3p-11);
-    p = fma_(p, z, 0x1.55106f735ce74p-8);
-    p = fma_(p, z, -0x1.b815cb34e912dp-6);
-    p = fma_(p, z, 0x1.ce2e5c000be83p-4);
-    p = fma_(p, z, -0x1.81274432fa93cp-2);
-    return fma_(p, z, 0x1.06eba816c78e5p-3);
+    double x = at_most(fabsf(a), 4), t = fma_(x * x, 0.125, -1), t2 = t * t, t4 = t2 * t2;
+    double p = fma_(fma_(0x1.713c64842b84bp-14, t, -0x1.ff54d1ca219fap-13), t, 0x1.a241102485316p-13);
+    p = fma_(
+        p, t4,
+        four_terms(t, t2, -0x1.60aeacd2d91a0p-12, 0x1.65382bc16dfa4p-10, -0x1.7af4e430444edp-9, 0x1.3bf454bd47377p-8));
+    p = fma_(
+        p, t4,
+        four_terms(t, t2, -0x1.1346c877ddeffp-7, 0x1.d662fbb196f1bp-7, -0x1.71864046b5b91p-6, 0x1.0ed7a98af62f1p-5));
+    p = fma_(
+        p, t4,
+        four_terms(t, t2, -0x1.76c1fbb7b7dbfp-5, 0x1.ea969d30ccaedp-5, -0x1.321832a89265ep-4, 0x1.717f141dfd3c2p-4));
+    p = fma_(
+        p, t4,
+        four_terms(t, t2, -0x1.b92e747da0e62p-4, 0x1.0dabae7ea6d0ap-3, -0x1.69a0cd1eca026p-3, 0x1.6a04078218eeep-2));
+    return copysignf((float)(x * p), a);
 }
 
-/* Of x up to 10.1. */
-static inline double erfc_far_f32(double x)
+/* erfc(x) = exp(-x^2) p / (1 + 2 x) of x up to 10.1, from where on it is 0, with a polynomial p over (x - 2.5) / (x +
+ * 2.5), of which the error is 2^-30. */
+ALWAYS_INLINE float erfc_f32(float a)
 {
-    double u = (x - 3) / (x + 3), y = -x * x * LOG2E;
-    double p = -0x1.6d576c15cffacp-11;
-    p = fma_(p, u, 0x1.db7fc21cc0610p-10);
-    p = fma_(p, u, 0x1.48e5bd67f6629p-9);
-    p = fma_(p, u, -0x1.85257f610442bp-6);
-    p = fma_(p, u, 0x1.17cc3c93e2441p-4);
-    p = fma_(p, u, -0x1.e88d8d56ef434p-4);
-    p = fma_(p, u, 0x1.09835ddd0b0bfp-3);
-    p = fma_(p, u, -0x1.85a1363c6e131p-5);
-    p = fma_(p, u, -0x1.15c084b4540a6p-3);
-    p = fma_(p, u, 0x1.40c522d61ef11p+0);
-    return exp2_of(y, y + ROUNDER) * p / (1 + 2 * x);
-}
-
-static inline float erf_f32(float a)
-{
-    double x = fabsf(a), far = 1 - erfc_far_f32(x > 5 ? 5 : x);
-    return copysignf((float)(x < 0.9 ? fma_(x, erf_rest_f32(x * x), x) : far), a);
-}
-
-static inline float erfc_f32(float a)
-{
-    double v = a, x = fabs(v), far = erfc_far_f32(x > 10.1 ? 10.1 : x);
-    return (float)(x < 0.9 ? 1 - fma_(v, erf_rest_f32(v * v), v) : a < 0 ? 2 - far : far);
+    double v = a, x = at_most(fabs(v), 10.1), u = (x - 2.5) / (x + 2.5), y = -x * x * LOG2E;
+    double p = -0x1.e99bf6e562ff8p-15;
+    p = fma_(p, u, -0x1.7680fb6f304c5p-15);
+    p = fma_(p, u, 0x1.39b7be60b8059p-11);
+    p = fma_(p, u, 0x1.dc276bab5c288p-12);
+    p = fma_(p, u, -0x1.1eb82f6a9fb54p-8);
+    p = fma_(p, u, 0x1.ef1abf64e79a5p-11);
+    p = fma_(p, u, 0x1.0c5fea862279ep-5);
+    p = fma_(p, u, -0x1.a5c29e4f9e7f4p-4);
+    p = fma_(p, u, 0x1.42d3751baed43p-3);
+    p = fma_(p, u, -0x1.959aa98575976p-4);
+    p = fma_(p, u, -0x1.f52c5d1dd16bep-4);
+    p = fma_(p, u, 0x1.43cc6f696726bp+0);
+    double far = exp2_of(y, y + ROUNDER) * p / (1 + 2 * x);
+    return (float)(v < 0 ? 2 - far : far);
 }
 
 /* What x / 2 is beside a multiple of pi / 2 where it is pi times that many: sin(pi x), and cos(pi x). */
@@ -144,8 +145,8 @@ struct two_sides {
 ALWAYS_INLINE struct two_sides turns_of(double x)
 {
     double e = x - 2 * rint(0.5 * x), shifted = 2 * e + ROUNDER, d = e - 0.5 * (shifted - ROUNDER);
-    double high = 2 * QUARTER * d, low = fma_(2 * QUARTER, d, -high) + 2 * QUARTER_LOW * d, r = high + low;
-    struct circle c = circle_of(r, low - (r - high));
+    double high = 2 * QUARTER * d, low = fma_(2 * QUARTER_LOW, d, fma_(2 * QUARTER, d, -high));
+    struct circle c = circle_of(high, low);
     uint64_t k = bits_of_double(shifted);
     double s = c.r + c.sine, t = c.one + c.cosine, sine = k & 1 ? t : s, cosine = k & 1 ? s : t;
     return (struct two_sides){double_of_bits(bits_of_double(sine) ^ k >> 1 << 63),
@@ -197,17 +198,22 @@ ALWAYS_INLINE double gamma_f64(double a)
 }
 
 /* By the same formula from 4 on, whose polynomial's error is 2^-30 of 1 / 12. */
-static inline float gamma_f32(float a)
+ALWAYS_INLINE double gamma_positive_wide(double x)
 {
-    double v = a, x = a < 0 ? 1 - v : v, z = x > 48 ? 48 : x;
+    double z = at_most(x, 48);
     int low = z < 4;
-    double y = low ? z + 4 : z, inverse = 1 / y, w = inverse * inverse;
-    double l = log2_of(parts_of(y)), p = -0x1.7ed81311dc367p-11;
+    double y = low ? z + 4 : z, inverse = 1 / y, w = inverse * inverse, l = log2_of(parts_of(y));
+    double p = -0x1.7ed81311dc367p-11;
     p = fma_(p, w, 0x1.2ae45a219f4f8p-10);
     p = fma_(p, w, -0x1.06a1720ec7bebp-8);
     p = fma_(p, w, 0x1.ec709dba61d84p-4);
     double e = fma_(y - 0.5, l - LOG2E, fma_(p, inverse, 0x1.3573fcf6d5af9p-1));
-    double g = exp2_of(e, e + ROUNDER) / (low ? z * (z + 1) * (z + 2) * (z + 3) : 1);
+    return exp2_of(e, e + ROUNDER) / (low ? z * (z + 1) * (z + 2) * (z + 3) : 1);
+}
+
+static inline float gamma_f32(float a)
+{
+    double v = a, x = a < 0 ? 1 - v : v, g = gamma_positive_wide(x);
     double k = rint(v), r = (v - k) * 0x1.921fb54442d18p1, q = r * r, s = -0x1.9a0e1b3f6ccf9p-26;
     s = fma_(s, q, 0x1.716ba51b803c1p-19);
     s = fma_(s, q, -0x1.a017a8ff2b6bap-13);
@@ -294,7 +300,8 @@ ALWAYS_INLINE float lgamma_positive_f32(float a)
 }
 
 /* Of x >= 1: log(x) - q / x with a polynomial q over (x - 1) / (x + 1), of which the error is 2^-57; of less by that of
- * x + 1, in *upper; near its zero by a polynomial over the distance t to it. */
+ * x + 1, in *upper; near its zero by a polynomial over the distance t to it. The logarithm is a step of its own,
+ * before. */
 ALWAYS_INLINE double digamma_and(double x, double *upper)
 {
     double y = x < 1 ? x + 1 : x, inverse = 1 / (y * (y + 1)), u = (y - 1) * (y * inverse);
@@ -344,6 +351,32 @@ ALWAYS_INLINE double digamma_positive(double x)
     return digamma_and(x, &upper);
 }
 
+/* The same with fewer digits: the errors are 2^-34 and 2^-31. */
+ALWAYS_INLINE double digamma_positive_wide(double x)
+{
+    double y = x < 1 ? x + 1 : x, inverse = 1 / (y * (y + 1)), u = (y - 1) * (y * inverse), u2 = u * u, u4 = u2 * u2;
+    double q = fma_(fma_(0x1.574da8af6b600p-13, u, -0x1.1f099c7a959b5p-10), u, 0x1.cab0f23c32e22p-9);
+    q = fma_(
+        q, u4,
+        four_terms(u, u2, -0x1.e7b31dd063f3ap-8, 0x1.9aba15686fec6p-7, -0x1.3a022784f4e03p-6, 0x1.f50d39a192c78p-6));
+    q = fma_(
+        q, u4,
+        four_terms(u, u2, -0x1.b9a1b0884b3c4p-5, 0x1.7d2641f9f0fffp-4, -0x1.155fe2999271fp-3, 0x1.2788cfc69b660p-1));
+    struct parts l = parts_of(y);
+    double v = fma_(l.k, LN2, log_ratio((l.m - 1) / (l.m + 1))) - q * ((y + 1) * inverse);
+    double t = (x - 0x1.762d86356be3fp+0) - 0x1.b86a722197829p-54, t2 = t * t, t4 = t2 * t2;
+    double p = fma_(fma_(0x1.41680d59f2dd7p-7, t, -0x1.2c27eab8ee2f7p-6), t, 0x1.7ccddafba6c01p-6);
+    p = fma_(
+        p, t4,
+        four_terms(t, t2, -0x1.0c662478d1a9ap-5, 0x1.8f0d21c1f509ap-5, -0x1.27d3d680816d6p-4, 0x1.b9aabbfc6a520p-4));
+    p = fma_(
+        p, t4,
+        four_terms(t, t2, -0x1.4fc0e09553540p-3, 0x1.08b423b297399p-2, -0x1.c563b5964aefbp-2, 0x1.ef72bc90d4483p-1));
+    v = x < 1 ? v - 1 / x : v;
+    v = (x > 1.1) & (x < 1.9) ? p * t : v;
+    return x < __builtin_inf() ? v : x;
+}
+
 /* Below 0 psi(-x) - 1 / x - pi / tan(pi x), where psi(1 - x) is the first two. */
 ALWAYS_INLINE double digamma_f64(double a)
 {
@@ -352,6 +385,15 @@ ALWAYS_INLINE double digamma_f64(double a)
     double turned = (x < 1 ? upper : v + 1 / x) - 2 * QUARTER * turns.cosine / turns.sine;
     v = a < 0 ? turned : v;
     return (a <= 0) & (rint(a) == a) ? __builtin_nan("") : v;
+}
+
+/* Below 0 by psi(1 - x), too. */
+ALWAYS_INLINE float digamma_f32(float a)
+{
+    double x = a, up = a < 0 ? 1 - x : x, v = digamma_positive_wide(up);
+    struct two_sides turns = turns_of(x);
+    v = a < 0 ? v - 2 * QUARTER * turns.cosine / turns.sine : v;
+    return (a <= 0) & (rintf(a) == a) ? __builtin_nanf("") : (float)v;
 }
 
 #endif

@@ -247,7 +247,7 @@ static bool is_plain(enum kn_op op, const struct kn_operand *args, struct kn_sig
     int arity = kn_ops[op].arity;
     const struct rt_array *a = args[0].array || arity == 1 ? args[0].array : args[1].array;
     struct kn_type types[3];
-    if (op == KN_POW || !a || a->ndim == 0 || rt_array_size(a) == 0 || rt_array_size(a) > KN_BLOCK) return false;
+    if (!a || a->ndim == 0 || rt_array_size(a) == 0 || rt_array_size(a) > KN_BLOCK) return false;
     if (kn_runs_generated(rt_array_device(a))) return false;
     for (int i = 0; i < arity; i++) {
         const struct rt_array *b = args[i].array;
@@ -257,8 +257,9 @@ static bool is_plain(enum kn_op op, const struct kn_operand *args, struct kn_sig
         if (b->dtype != a->dtype || !rt_array_same_shape(a, b) || !rt_array_contiguous(b)) return false;
         if (rt_array_device(b) != rt_array_device(a) || rt_array_alive(b, NULL) != RT_OK) return false;
     }
-    return kn_infer(op, types, s, NULL) == RT_OK && s->op == op && s->first == a->dtype &&
-           (arity == 1 || s->others == a->dtype) && kn_class_exact(a->dtype) && kn_class_exact(s->result);
+    if (kn_infer(op, types, s, NULL) != RT_OK || s->op != op || s->first != a->dtype) return false;
+    if (op == KN_POW && args[0].array && types[1].number) simple_power(&args[1], s->first, &s->op);
+    return (arity == 1 || s->others == a->dtype) && kn_class_exact(a->dtype) && kn_class_exact(s->result);
 }
 
 static enum rt_status apply_plain(const struct kn_operand *args, const struct kn_signature *s, struct rt_array *out,

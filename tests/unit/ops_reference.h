@@ -262,7 +262,8 @@ static inline long double reference_float(enum kn_op op, long double a, long dou
     case KN_FMIN: return fminl(a, b);
     case KN_FMAX: return fmaxl(a, b);
     case KN_LOGADDEXP: return a == b ? a + logl(2) : a - b != a - b ? NAN : fmaxl(a, b) + log1pl(expl(-fabsl(a - b)));
-    case KN_LOGADDEXP2: return a == b ? a + 1 : a - b != a - b ? NAN : fmaxl(a, b) + log2l(1 + exp2l(-fabsl(a - b)));
+    case KN_LOGADDEXP2:
+        return a == b ? a + 1 : a - b != a - b ? NAN : fmaxl(a, b) + log1pl(exp2l(-fabsl(a - b))) / logl(2);
     case KN_XLOGY: return a == 0 && !isnan(b) ? 0 : a * logl(b);
     case KN_XLOG1PY: return a == 0 && !isnan(b) ? 0 : a * log1pl(b);
     case KN_LOGIT: return logl(a) - logl(1 - a);

@@ -21,7 +21,8 @@ static const struct function {
     {KN_Y1, 0, 50, 4},         {KN_I0, -720, 720, 4},       {KN_I0, -10, 10, 4},           {KN_I0E, -30, 30, 4},
     {KN_I1, -10, 10, 4},       {KN_I1E, -30, 30, 4},        {KN_GAMMAINCC, 2500, 3500, 8}, {KN_LGAMMA, 0, 50, 3},
     {KN_ERFCX, -27, 30, 4},    {KN_ERFCINV, 0, 2, 4},       {KN_NDTR, -39, 9, 4},          {KN_LOG_NDTR, -50, 9, 4},
-    {KN_NDTRI, 0, 1, 4},       {KN_ERFCINV, 0, 1e-9, 4},    {KN_NDTRI, 0, 1e-9, 4},
+    {KN_NDTRI, 0, 1, 4},       {KN_ERFCINV, 0, 1e-9, 4},    {KN_NDTRI, 0, 1e-9, 4},        {KN_SOFTPLUS, -745, 40, 2},
+    {KN_SOFTPLUS, -5, 5, 2},   {KN_LOGADDEXP, -20, 20, 2},  {KN_LOGADDEXP2, -20, 20, 2},   {KN_ATAN2, -3, 3, 1.5},
 };
 #define FUNCTIONS (int)(sizeof functions / sizeof *functions)
 
@@ -81,6 +82,17 @@ static const double edges[] = {
     0x1.fffffffffffffp-1,
     -0x1.fffffff8p-1,
     2.75,
+    0x1p28,
+    0x1.0000000000001p28,
+    0x1.fffffcp-16,
+    4,
+    -4,
+    10.1,
+    0x1p-400,
+    -0x1p500,
+    710.4,
+    -710.5,
+    104.5,
 };
 #define EDGES (int)(sizeof edges / sizeof *edges)
 
@@ -122,6 +134,8 @@ static void check_function(const struct function *f, enum rt_dtype t)
             bound = fabs(x) > 1e5 || f->op == KN_ERFINV ? 1 : 0.6L; /* beyond, the C library has them */
         /* Exponents of large numbers are known to so many of their own digits; Bessel functions near a zero to so many
          * of how far they swing. */
+        /* Sums and differences lack what the greater of what they are of does. */
+        if (f->op == KN_LOGADDEXP || f->op == KN_LOGADDEXP2) size = fmaxl(fabsl(want), fminl(fabs(x), fabs(y)));
         if (f->op == KN_GAMMAINC || f->op == KN_GAMMAINCC) size *= 4 + fabsl(logl(want));
         if (f->op >= KN_J0 && f->op <= KN_Y1) size = fmaxl(fabsl(want), 1 / sqrtl(1 + fabs(x)));
         if (f->op == KN_Y0 && x < 0x1p-1022) size *= 256; /* the C library's logarithms */
@@ -172,6 +186,33 @@ TEST(functions_give_the_same_bits_in_every_layout)
             struct rt_array *to = k % 2 && kn_ops[op].arity == 2 ? &b : &a;
             OK(kn_apply(op, (struct kn_operand[]){of_array(&a), of_array(&b)}, to, e));
             CHECK(memcmp(rt_array_host(to), rt_array_host(&out), (size_t)NUMBERS * size) == 0);
+        }
+}
+
+/* Exponents that are numbers take ways of their own, which those of arrays and of elements apart do not. */
+TEST(powers_by_a_number_give_the_same_bits_in_every_layout)
+{
+    static const double exponents[] = {2, -1, 0.5, 3, -2, 0, 1, 1.5};
+    for (int single = 0; single < 2; single++)
+        for (size_t k = 0; k < sizeof exponents / sizeof *exponents; k++) {
+            enum rt_dtype t = single ? RT_FLOAT32 : RT_FLOAT64;
+            struct kn_operand number = {.is_float = true, .f = exponents[k]};
+            ARRAYS a = numbers(t, &functions[0], 7), b = {0}, x = {0}, out = {0}, second = {0}, by = {0};
+            int64_t n = NUMBERS;
+            OK(rt_array_new(test_device(), t, 1, &n, &b, e));
+            for (int64_t i = 0; i < n; i++) rt_store_double(t, element(&b, i), exponents[k]);
+            OK(rt_array_slice(&a, 0, 1, NUMBERS / 2, 2, &x, e));
+            OK(kn_apply(KN_POW, (struct kn_operand[]){of_array(&a), number}, &out, e));
+            OK(kn_apply(KN_POW, (struct kn_operand[]){of_array(&x), number}, &second, e));
+            OK(kn_apply(KN_POW, (struct kn_operand[]){of_array(&a), of_array(&b)}, &by, e));
+            CHECK(out.dtype == t && second.dtype == t);
+            for (int64_t i = 0; i < n; i++) {
+                double v = get(&out, i), w = get(&by, i), u = get(&second, i / 2);
+                if (memcmp(&v, &w, sizeof v) && !(isnan(v) && isnan(w)))
+                    FAIL("%a ^ %g: %a, by an array %a", get(&a, i), exponents[k], v, w);
+                if (i % 2 && memcmp(&v, &u, sizeof v) && !(isnan(v) && isnan(u)))
+                    FAIL("%a ^ %g: %a, of every second one %a", get(&a, i), exponents[k], v, u);
+            }
         }
 }
 
