@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "kernels/tabled.h"
+#include "runtime/host.h"
 #include "runtime/interrupt.h"
 #include "runtime/threads.h"
 
@@ -21,14 +22,8 @@ const struct kn_loops *kn_host_loops(void)
     if (l) return l;
     l = &kn_loops_base;
 #if defined __x86_64__
-    const char *v = getenv("LUNARRAY_ISA");
-    __builtin_cpu_init();
-    bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
-    bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-              __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
-              __builtin_cpu_supports("avx512cd");
-    if (v3 && !(v && strcmp(v, "base") == 0)) l = &kn_loops_v3;
-    if (v4 && !(v && (strcmp(v, "base") == 0 || strcmp(v, "v3") == 0))) l = &kn_loops_v4;
+    const enum rt_level level = rt_host_level();
+    if (level >= RT_V3) l = level == RT_V4 ? &kn_loops_v4 : &kn_loops_v3;
 #endif
     chosen = l;
     return l;

@@ -116,7 +116,7 @@ extern const struct kn_narrow_loops kn_narrow_base;
 extern const struct kn_loops kn_loops_v3, kn_loops_v4;
 extern const struct kn_narrow_loops kn_narrow_v3, kn_narrow_v4;
 #endif
-/* The best for this processor (LUNARRAY_ISA=base, v3 or v4 chooses another). */
+/* The best for this processor (rt_host_level). */
 const struct kn_loops *kn_host_loops(void);
 
 /* Fills a block with one number of a dtype, in the type of its class. */

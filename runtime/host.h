@@ -9,4 +9,9 @@ size_t rt_host_memory(void);               /* bytes of memory, a cgroup's limit 
 size_t rt_host_free_memory(void);          /* bytes that are free or could be freed now */
 void rt_cpu_model(char *out, size_t size); /* the CPU's own name, e.g. "AMD EPYC 7B13" */
 
+/* The levels of instructions that some files are compiled for, by the x86-64 psABI's names; another processor's are all
+ * RT_BASE. LUNARRAY_ISA (base, v3 or avx2, v4 or avx512) asks for no more than that. */
+enum rt_level { RT_BASE, RT_V3, RT_V4 };
+enum rt_level rt_host_level(void);
+
 #endif

@@ -358,8 +358,7 @@ struct op_table {
     size_t count;
 };
 
-/* Vector ops, compiled for several instruction sets; the best for this machine, or what LUNARRAY_ISA (base, v3 or avx2,
- * v4 or avx512) allows. */
+/* Vector ops, compiled for several instruction sets; the best for rt_host_level. */
 extern const struct op_table simt_ops_base, simt_ops_avx2, simt_ops_avx512;
 const struct op_table *simt_vector_ops(void);
 /* Ops of the lane by lane kind. */
