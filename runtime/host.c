@@ -162,7 +162,8 @@ enum rt_level rt_host_level(void)
     const char *most = getenv("LUNARRAY_ISA");
     if (most && !strcmp(most, "base")) return level;
     __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2")) level = RT_V3;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
+        level = RT_V3;
     if (level == RT_BASE || (most && (!strcmp(most, "v3") || !strcmp(most, "avx2")))) return level;
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd"))

@@ -1,5 +1,5 @@
 /* The vector ops for any machine. */
-#define VECTOR_TABLE simt_ops_base
+#define VECTOR_TABLE  simt_ops_base
 #define CHECK_VECTORS simt_check_base
 #include "runtime/host.h"
 #include "runtime/simt/vector_ops.h"
