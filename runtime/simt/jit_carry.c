@@ -103,22 +103,33 @@ static bool is_plain(const struct jit *j, const struct jit_insn *n)
     return (form_is_uniform(f[0]) && form_is_uniform(f[1])) || simt_jit_is_bounded(n, f);
 }
 
-/* What an instruction of the tail comes to for what is wanted of its result. */
+/* What the instruction that makes a wanted predicate wants of others, or of numbers, in its place. */
+static bool resolve_one(const struct jit *j, struct guard *g, const struct jit_insn *n, struct need want)
+{
+    if (n->write_count != 1 || n->guarded) return false;
+    if (n->kind == JK_COMPARE) {
+        if (!is_plain(j, n) || g->test_count == MOST_TESTS) return false;
+        g->tests[g->test_count++] = (struct test){n, want.value};
+        return true;
+    }
+    if (n->op == (want.value ? JI_AND : JI_OR))
+        return add_need(g, n->reads[0], want.value) && add_need(g, n->reads[1], want.value);
+    return n->op == JI_NOT && add_need(g, n->reads[0], !want.value);
+}
+
+/* What an instruction of the tail comes to for what is wanted of its results. It may read the predicate that it
+ * writes: what it wants itself is wanted of those before it. */
 static bool resolve(const struct jit *j, struct guard *g, const struct jit_insn *n)
 {
-    for (int k = 0; k < g->need_count; k++) {
-        struct need want = g->needs[k];
-        if (n->write_count != 1 || n->writes[0] != want.slot) continue;
-        g->needs[k--] = g->needs[--g->need_count];
-        if (n->guarded) return false;
-        if (n->kind == JK_COMPARE) {
-            if (!is_plain(j, n) || g->test_count == MOST_TESTS) return false;
-            g->tests[g->test_count++] = (struct test){n, want.value};
-        } else if (n->op == (want.value ? JI_AND : JI_OR)) {
-            if (!add_need(g, n->reads[0], want.value) || !add_need(g, n->reads[1], want.value)) return false;
-        } else if (n->op != JI_NOT || !add_need(g, n->reads[0], !want.value)) {
-            return false;
-        }
+    struct need wanted[MOST_TESTS];
+    int count = g->need_count;
+    memcpy(wanted, g->needs, sizeof wanted);
+    g->need_count = 0;
+    for (int k = 0; k < count; k++) {
+        bool made = false;
+        for (int w = 0; w < n->write_count; w++) made |= n->writes[w] == wanted[k].slot;
+        bool ok = made ? resolve_one(j, g, n, wanted[k]) : add_need(g, wanted[k].slot, wanted[k].value);
+        if (!ok) return false;
     }
     return true;
 }
@@ -229,7 +240,7 @@ bool simt_jit_begin_guard(struct jit *j, uint32_t k)
     }
     simt_jit_carry(j, behind);
     j->carried = NULL;
-    simt_jit_keep(j, 1);
+    if (!simt_jit_keep(j, 1)) return false;
     j->guard_label = x86_label(x);
     x86_jump(x, j->guard_label);
     x86_bind(x, other);

@@ -6,13 +6,38 @@
 
 /* ---- control ---- */
 static inline void gen_statements(struct gen *g, int most);
+/* A condition as it stands just before its branch: bounds, and what is made of them in registers that are read and
+ * written by one instruction. Nobody reads those behind the branch. */
+static inline void gen_condition(struct gen *g)
+{
+    static const char *const compares[] = {"eq", "ne", "lt", "le", "gt", "ge"};
+    static const char *const types[] = {"s32", "u32"};
+    for (uint32_t k = 0, most = 3 + gen_random(g, 5); k < most; k++) {
+        uint32_t to = k < 3 ? k : gen_random(g, 3), a = gen_random(g, 3), b = gen_random(g, 3);
+        switch (k < 3 ? 0 : gen_random(g, 6)) {
+        case 0:
+            gen_put(g, "setp.%s.%s %%g%u", GEN_PICK(g, compares), GEN_PICK(g, types), to);
+            if (gen_random(g, 4) == 0) gen_put(g, "|%%g%u", (to + 1) % 3);
+            if (gen_random(g, 3))
+                gen_put(g, ", %s, %u; ", GEN_PICK(g, gen_places), gen_random(g, 80));
+            else
+                gen_put(g, ", %%n%d, %u; ", g->depth, gen_random(g, 4));
+            break;
+        case 1: gen_put(g, "not.pred %%g%u, %%g%u; ", to, gen_random(g, 2) ? to : a); break;
+        case 2: gen_put(g, "and.pred %%g%u, %%g%u, %%p%u; ", to, a, gen_random(g, 5)); break;
+        case 3: gen_put(g, "xor.pred %%g%u, %%g%u, %%g%u; ", to, a, b); break;
+        default: gen_put(g, "%s.pred %%g%u, %%g%u, %%g%u; ", gen_random(g, 2) ? "and" : "or", to, a, b); break;
+        }
+    }
+}
 static inline void gen_branch(struct gen *g)
 {
     int label = g->labels++;
-    bool otherwise = gen_random(g, 2), together = g->together;
+    bool otherwise = gen_random(g, 2), together = g->together, own = gen_random(g, 2);
+    if (own) gen_condition(g);
     g->together = false;
     g->depth++;
-    gen_put(g, "@%s%%p%u bra E%d;\n", gen_random(g, 2) ? "!" : "", gen_random(g, 5), label);
+    gen_put(g, "@%s%%%c%u bra E%d;\n", gen_random(g, 2) ? "!" : "", own ? 'g' : 'p', gen_random(g, own ? 3 : 5), label);
     gen_statements(g, 4);
     if (otherwise) gen_put(g, "bra.uni F%d;\n", label);
     gen_put(g, "E%d:\n", label);
@@ -112,9 +137,9 @@ static inline void gen_statements(struct gen *g, int most)
     }
 }
 
-#define GEN_REGISTERS                                                                                                                        \
-    ".reg .pred %%p<6>, %%pt; .reg .b16 %%h<4>; .reg .b32 %%r<10>, %%i<1500>, %%n<8>, %%m<8>, %%gid, %%tidl, %%nt, %%tx, %%ty, %%cx, %%bid," \
-    "%%nx, %%lane;\n"                                                                                                                        \
+#define GEN_REGISTERS                                                                                                                                \
+    ".reg .pred %%p<6>, %%pt, %%g<3>; .reg .b16 %%h<4>; .reg .b32 %%r<10>, %%i<1500>, %%n<8>, %%m<8>, %%gid, %%tidl, %%nt, %%tx, %%ty, %%cx, %%bid," \
+    "%%nx, %%lane;\n"                                                                                                                                \
     ".reg .b64 %%q<6>, %%a<1500>, %%in, %%out, %%acc, %%mine; .reg .f32 %%f<6>; .reg .f64 %%d<4>;\n"
 
 /* Every register gets a value: of the thread's number, of a block's, of memory, or a constant. */

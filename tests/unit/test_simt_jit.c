@@ -389,6 +389,62 @@ TEST(random_kernels_do_what_the_interpreter_does)
     }
 }
 
+/* ---- conditions just before a branch ahead ---- */
+#define HERE "setp.lt.s32 %p0, %tx, %n;\n"
+#define AND  "setp.ge.s32 %p1, %tx, %c;\n"
+static const char *const conditions[] = {
+    HERE,
+    HERE "not.pred %p0, %p0;\n",
+    HERE "not.pred %p0, %p0;\nnot.pred %p0, %p0;\n",
+    HERE AND "and.pred %p0, %p0, %p1;\n",
+    HERE AND "or.pred %p0, %p1, %p0;\n",
+    HERE AND "and.pred %p1, %p1, %p0;\nnot.pred %p0, %p1;\n",
+    HERE AND "not.pred %p1, %p1;\nor.pred %p0, %p0, %p1;\nnot.pred %p0, %p0;\n",
+    HERE "and.pred %p0, %p0, %p0;\nor.pred %p0, %p0, %p0;\n",
+    HERE AND "xor.pred %p0, %p0, %p1;\n",
+    HERE AND "mov.pred %p0, %p1;\n",
+    "setp.lt.s32 %p0|%p1, %tx, %n;\n",
+    "setp.lt.s32 %p1|%p0, %tx, %n;\n",
+    "setp.lt.s32 %p0|%p1, %tx, %n;\nnot.pred %p0, %p0;\n",
+    "setp.lt.s32 %p0|%p1, %tx, %n;\nor.pred %p0, %p0, %p1;\n",
+    "setp.lt.s32 %p0|%p1, %tx, %n;\nand.pred %p0, %p0, %p2;\n",
+    HERE "setp.ge.s32 %p0, %tx, %c;\n",
+    HERE "and.pred %p1, %p0, %p2;\nsetp.ge.s32 %p0, %tx, %c;\nor.pred %p0, %p0, %p1;\n",
+    "setp.lt.and.s32 %p0, %tx, %n, %p2;\n",
+    "not.pred %p0, %p2;\nand.pred %p0, %p0, %p2;\n",
+};
+
+/* Each round of a loop goes on or ends it by such a condition: what its registers held in the round before is no
+ * answer. Bit k of a result is set when the thread came to round k's end. */
+TEST(conditions_may_be_made_in_the_registers_that_they_read)
+{
+    static char text[4096];
+    static uint32_t want[64];
+    uint64_t in = device(64), out = device(sizeof want), params[] = {in, out, 5};
+    if (!generates()) SKIP("no code is generated on this machine");
+    for (size_t k = 0; k < 2 * sizeof conditions / sizeof *conditions; k++) {
+        snprintf(text, sizeof text,
+                 HEAD ".visible .entry k(.param .u64 pin, .param .u64 pout, .param .u64 pn)\n{\n"
+                      ".reg .b32 %%tx, %%n, %%c, %%i, %%bit, %%sum;\n.reg .b64 %%out, %%u;\n.reg .pred %%p<3>, %%l;\n"
+                      "ld.param.u64 %%out, [pout];\nmov.u32 %%tx, %%tid.x;\nmul.wide.u32 %%u, %%tx, 4;\n"
+                      "add.s64 %%out, %%out, %%u;\nmov.u32 %%sum, 0;\nmov.u32 %%i, 0;\nld.param.u32 %%c, [pn];\n"
+                      "setp.gt.s32 %%p2, %%c, 4;\n"
+                      "$L:\nmul.lo.s32 %%n, %%i, 40;\nsub.s32 %%n, 100, %%n;\nmul.lo.s32 %%c, %%i, 9;\n"
+                      "%s@%s%%p0 bra $E;\nshl.b32 %%bit, 1, %%i;\nor.b32 %%sum, %%sum, %%bit;\n"
+                      "$E:\nadd.s32 %%i, %%i, 1;\nsetp.lt.s32 %%l, %%i, 5;\n@%%l bra $L;\n"
+                      "st.global.u32 [%%out], %%sum;\nret;\n}\n",
+                 conditions[k / 2], k % 2 ? "!" : "");
+        for (int way = 0; way < 3; way++) {
+            setenv("LUNARRAY_JIT", way ? "1" : "0", 1);
+            setenv("LUNARRAY_ISA", way == 1 ? "avx2" : "", 1);
+            must_run(text, 1, 64, params);
+            if (!way) memcpy(want, simt_host(out), sizeof want);
+            if (memcmp(want, simt_host(out), sizeof want) != 0) FAIL("generated code of\n%s", text);
+            memset(simt_host(out), 0, sizeof want);
+        }
+    }
+}
+
 /* ---- faults ---- */
 #define PARAMETERS ".param .u64 pin, .param .u64 pout, .param .u64 pn"
 static const char *const wrong[] = {
