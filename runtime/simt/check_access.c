@@ -310,6 +310,12 @@ static bool inside_window(const struct access *a, uint32_t m, struct window w)
     return room >= a->bytes && a->check->vectors->within(a->at, m, w.low, room - a->bytes, a->bytes - 1);
 }
 
+/* Does the instruction do what was right in another block? */
+static bool is_steady(const struct block *b, uint32_t pc)
+{
+    return b->steady && !b->check->program->places[pc].loose;
+}
+
 static uint32_t check_window(struct access *a, uint32_t m, enum ptx_space space)
 {
     struct window w = space == PTX_SHARED ? simt_check_window(a) : (struct window){0, a->block->worker->local_bytes};
@@ -327,7 +333,7 @@ static uint32_t check_window(struct access *a, uint32_t m, enum ptx_space space)
         give_zero(a, l);
     }
     if (reached) simt_reach_touch(a, allowed, owners);
-    if (space == PTX_SHARED && a->block->steady) return allowed;
+    if (space == PTX_SHARED && is_steady(a->block, a->warp->pc)) return allowed;
     if (space == PTX_SHARED && allowed & ~far) touch(a, allowed & ~far, true);
     return allowed;
 }
@@ -477,7 +483,7 @@ bool simt_check_quick(struct warp *w, uint64_t pc, int64_t step, uint64_t first,
     const uint64_t at[2] = {first, second};
     struct access a;
     w->pc = (uint32_t)pc;
-    bool steady = b->steady && w->code[pc].space == PTX_SHARED;
+    bool steady = w->code[pc].space == PTX_SHARED && is_steady(b, (uint32_t)pc);
     if (steady && (step != QUICK_SCATTERED || !b->check->program->places[pc].unsteady)) return true;
     if (steady) return reads_still(b->check, w, &w->code[pc], (uint32_t)first);
     if (atomic_load_explicit(&b->check->no_memory, memory_order_relaxed)) return false;
@@ -529,7 +535,7 @@ enum event simt_check_access(struct simt_check *c, struct warp *w, const struct 
 {
     struct access a; /* its addresses follow */
     const struct block *b = w->worker->observed;
-    bool steady = i->space == PTX_SHARED && b->steady;
+    bool steady = i->space == PTX_SHARED && is_steady(b, w->pc);
     if (steady && (!c->program->places[w->pc].unsteady || reads_still(c, w, i, *m))) return EV_NEXT;
     bool counts = *m == FULL && i->memory == MEMORY_ATOMIC && i->space == PTX_GLOBAL && !c->releases_some;
     if (counts && simt_counters_again(w, i, u64_at(w->frame->regs, i->a))) return EV_NEXT;

@@ -473,6 +473,8 @@ void simt_parts_watch(struct simt_check *c, uint32_t pc);
 bool simt_parts_read(const struct access *a, uint32_t m);
 /* Is all written that a variable holds? */
 bool simt_shared_whole(const struct block *b, const struct shared_variable *v);
+/* Has no word of it been read by several threads in this epoch? By the tags. */
+bool simt_shared_apart(const struct block *b, const struct shared_variable *v);
 /* Tells generated code which words all may read. */
 void simt_shared_quiet(struct block *b);
 bool simt_shared_new(struct block *b); /* false: no memory */
@@ -491,7 +493,8 @@ bool simt_steady_decide(const struct condition *c, struct bounds a, struct bound
 void simt_steady_free(struct simt_check *c);
 bool simt_steady_new(struct block *b);   /* false: no memory */
 void simt_steady_start(struct block *b); /* a block begins: fills b->steady */
-void simt_steady_met(struct block *b);   /* all its threads met */
+void simt_steady_leave(struct block *b); /* all its threads meet, before the tags hear of it */
+void simt_steady_met(struct block *b);   /* and behind that */
 void simt_steady_end(struct block *b);
 
 /* ---- check_sync.c ---- */

@@ -181,7 +181,7 @@ void simt_shared_meet(struct block *b)
 void simt_shared_warp_met(struct block *b, const struct warp *w)
 {
     struct tags *t = &b->tags;
-    if (t->slow || b->steady) return;
+    if (t->slow || (b->steady && !b->check->launch->function->code->loose)) return;
     if (!t->warp_met) {
         for (unsigned k = 0; k < 32; k++) t->warp[k] = t->now;
         t->last = t->now;
@@ -554,6 +554,15 @@ bool simt_shared_whole(const struct block *b, const struct shared_variable *v)
         if (!was_written(b, at, next - at)) return false;
     }
     return true;
+}
+
+bool simt_shared_apart(const struct block *b, const struct shared_variable *v)
+{
+    const struct tags *t = &b->tags;
+    uint32_t end = v->bytes ? v->offset + v->bytes : b->worker->shared_bytes, several = 0;
+    for (uint32_t word = v->offset / 4; word < (end + 3) / 4; word++)
+        several |= (uint32_t)(t->read[word] >= t->now) & t->read[word] / TAG_MANY;
+    return !(several & 1);
 }
 
 static void set_written(struct tags *t, uint64_t at, uint32_t bytes)

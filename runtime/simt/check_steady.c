@@ -6,7 +6,8 @@
  * same; one without a pattern, as at the end of an array, is looked at like any other.
  *
  * Loads that may differ all the same, since nobody stores to what they read meanwhile, are right in all blocks if they
- * stay within a variable that was all written by then. */
+ * stay within a variable that was all written by then. Stores of threads to words that only they read in that epoch are
+ * right, too, whichever of them a block does: which words those are is seen where they are read. */
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/memory.h"
@@ -269,6 +270,16 @@ void simt_steady_start(struct block *b)
         b->steady = !memcmp(&s->known[k], &b->pattern, sizeof b->pattern);
 }
 
+/* An epoch ends: threads may have stored to all words that they read. Or the block tells nothing of others. */
+void simt_steady_leave(struct block *b)
+{
+    const struct simt_program *p = b->check->program;
+    uint64_t own = b->check->launch->function->code->own;
+    if (!own || b->steady || !b->patterned) return;
+    b->patterned = !b->tags.slow && !b->tags.warp_met;
+    for (; own && b->patterned; own &= own - 1) b->patterned = simt_shared_apart(b, &p->shared[__builtin_ctzll(own)]);
+}
+
 /* What unsteady loads read from here on is all written, or the block tells nothing of others. */
 void simt_steady_met(struct block *b)
 {
@@ -286,6 +297,7 @@ void simt_steady_end(struct block *b)
     struct simt_check *c = b->check;
     struct steadiness *s = &c->steady;
     const struct worker *k = b->worker;
+    simt_steady_leave(b);
     if (b->steady || !b->patterned) return;
     if (k->fault.kind || atomic_load(&k->run->fault_block) != UINT64_MAX) return; /* it may not have ended */
     if (b->excused || (b->flushed && c->releases_some)) return;

@@ -138,6 +138,7 @@ static void meet(struct block *b)
     struct worker *k = b->worker;
     b->met = tick(b);
     simt_readers_meet(b);
+    simt_steady_leave(b);
     simt_shared_meet(b);
     simt_steady_met(b);
     simt_bulk_met(b);

@@ -102,7 +102,8 @@ struct insn *simt_emit(struct decoder *d, op_function run)
                                 .value = simt_term_of_value(d, d->in),
                                 .facts = d->facts ? d->facts[index] : 0,
                                 .of_groups = d->in->of_groups,
-                                .unsteady = d->unsteady && d->unsteady[index]};
+                                .unsteady = d->unsteady && d->unsteady[index],
+                                .loose = d->loose && d->loose[index]};
         size_t length = strlen(d->in->opcode);
         for (size_t i = 0; i < d->in->mod_count; i++) length += 1 + strlen(d->in->mods[i]);
         struct string_list *s = p->strings;
@@ -330,7 +331,8 @@ static bool decode_function(struct decoder *d, uint32_t index)
     free(d->pc_of);
     free(d->origins);
     free(d->unsteady);
-    d->unsteady = NULL;
+    free(d->loose);
+    d->unsteady = d->loose = NULL;
     simt_forget_flow(d);
     simt_forget_terms(d);
     d->slots = NULL;

@@ -48,6 +48,7 @@ struct decoder {
     uint64_t *facts; /* by PTX instruction (decode_facts.c) */
     uint32_t *defined_by, term_capacity, term_depth, starts_depth;
     bool *unsteady; /* by PTX instruction: of a steady function, but may differ by block (decode_steady.c); or NULL */
+    bool *loose;    /* likewise: touches a variable that is not touched alike in all blocks; or NULL */
     struct flow *flow; /* decode_flow.c; NULL: there are no counted loops */
     int *flow_terms;   /* by register, as terms, of what they hold in them */
     uint32_t way_capacity, loop_capacity, use_capacity;
@@ -186,6 +187,11 @@ bool simt_writes(const struct ptx_insn *in, int reg);
 /* Marks, by PTX instruction, loads of shared memory that can't race, and fills in d->fn->still_first. False: no memory.
  */
 bool simt_find_still(struct decoder *d, bool *marks, bool *any);
+
+/* ---- decode_covered.c: likewise ---- */
+/* Marks, by PTX instruction, accesses to shared memory whose thread touched the same since the last barrier; *stored:
+ * the variables, by bits, that some of them store to. False: no memory. */
+bool simt_find_covered(struct decoder *d, bool *marks, uint64_t *stored);
 
 /* ---- decode_steady.c: the function at hand ---- */
 /* Reads an instruction's comparison, or the opposite, of operands *a and *b. False: it is another one. */

@@ -7,14 +7,17 @@
 #include "runtime/memory.h"
 #include "runtime/simt/decode.h"
 
-#define LAST      63 /* barriers, or more */
+#define LAST      127 /* barriers, or more */
 #define MOST_LEFT 6
 #define VARIABLES 64 /* of a program, that are looked at */
+
+typedef unsigned __int128 numbers; /* by bits */
+#define ONE ((numbers)1)
 
 struct epochs {
     struct decoder *d;
     const struct ptx_func *f;
-    uint64_t *in; /* by instruction: the numbers of barriers before it, by bits */
+    numbers *in; /* by instruction: of barriers before it */
 };
 
 static bool has_mod(const struct ptx_insn *in, const char *mod)
@@ -49,15 +52,15 @@ static bool can_follow(const struct ptx_func *f)
 }
 
 /* One more barrier; by what is left of `divisor`, or, where that is 0, up to LAST. */
-static uint64_t one_more(uint64_t set, unsigned divisor)
+static numbers one_more(numbers set, unsigned divisor)
 {
-    if (!divisor) return set << 1 | (set & UINT64_C(1) << LAST);
-    return (set << 1 | set >> (divisor - 1)) & ((UINT64_C(1) << divisor) - 1);
+    if (!divisor) return set << 1 | (set & ONE << LAST);
+    return (set << 1 | set >> (divisor - 1)) & ((ONE << divisor) - 1);
 }
 
-static bool add(const struct epochs *t, size_t to, uint64_t set)
+static bool add(const struct epochs *t, size_t to, numbers set)
 {
-    uint64_t was = to < t->f->insn_count ? t->in[to] : set;
+    numbers was = to < t->f->insn_count ? t->in[to] : set;
     if (to < t->f->insn_count) t->in[to] |= set;
     return (was | set) != was;
 }
@@ -66,7 +69,7 @@ static bool add(const struct epochs *t, size_t to, uint64_t set)
 static bool flow(const struct epochs *t, size_t k, unsigned divisor)
 {
     const struct ptx_insn *in = &t->f->insns[k];
-    uint64_t out = t->in[k];
+    numbers out = t->in[k];
     bool jumps = !strcmp(in->opcode, "bra"), ends = !strcmp(in->opcode, "ret") || !strcmp(in->opcode, "exit");
     bool changed = jumps && add(t, (size_t)in->operands[0].imm, out);
     if (is_barrier(in)) out = (in->guard >= 0 ? out : 0) | one_more(out, divisor);
@@ -99,7 +102,7 @@ static bool touches(const struct ptx_insn *in, const char *opcode)
 /* Marks the loads that are in no epoch with a store to their variable. */
 static void mark(const struct epochs *t, bool *marks)
 {
-    uint64_t stores[VARIABLES] = {0}, others = 0;
+    numbers stores[VARIABLES] = {0}, others = 0;
     for (size_t k = 0; k < t->f->insn_count; k++) {
         const struct ptx_insn *in = &t->f->insns[k];
         int n = variable_of(t, in);
@@ -112,13 +115,19 @@ static void mark(const struct epochs *t, bool *marks)
     }
 }
 
+static uint32_t first_of(numbers set)
+{
+    uint64_t low = (uint64_t)set;
+    return (uint32_t)(low ? __builtin_ctzll(low) : 64 + __builtin_ctzll((uint64_t)(set >> 64)));
+}
+
 /* Notes from which epoch on the loads need their variables. Those without an epoch before are no such loads. */
 static bool note_variables(const struct epochs *t, bool *marks)
 {
     struct simt_program *p = t->d->program;
-    uint64_t at[VARIABLES] = {0};
+    numbers at[VARIABLES] = {0};
     for (size_t k = 0; k < t->f->insn_count; k++) {
-        marks[k] &= t->in[k] && !(t->in[k] & 1) && t->in[k] != UINT64_C(1) << LAST;
+        marks[k] &= t->in[k] && !(t->in[k] & 1) && t->in[k] != ONE << LAST;
         if (marks[k]) at[variable_of(t, &t->f->insns[k])] |= t->in[k];
     }
     for (int n = 0; n < VARIABLES; n++) {
@@ -126,7 +135,7 @@ static bool note_variables(const struct epochs *t, bool *marks)
         struct still_variable *more = rt_realloc(p->still, (p->still_count + 1) * sizeof *more);
         if (!more) return false;
         p->still = more;
-        more[p->still_count++] = (struct still_variable){(uint32_t)n, (uint32_t)__builtin_ctzll(at[n])};
+        more[p->still_count++] = (struct still_variable){(uint32_t)n, first_of(at[n])};
         t->d->fn->still_count++;
     }
     return true;

@@ -88,6 +88,7 @@ static int of_result(struct decoder *d, const struct ptx_insn *in)
     if (!strcmp(in->opcode, "mad") && in->operand_count == 4) return of_operand(d, &in->operands[3]);
     if (!strcmp(in->opcode, "sub") && in->operand_count == 3 && of_operand(d, &in->operands[2]) == NO_POINTER)
         return of_operand(d, &in->operands[1]);
+    if (!strcmp(in->opcode, "xor")) return of_operands(d, in, 1, 2) == NO_POINTER ? NO_POINTER : UNKNOWN;
     for (size_t k = 0; k < sizeof keep / sizeof *keep; k++)
         if (!strcmp(in->opcode, keep[k])) return of_operands(d, in, 1, 1);
     for (size_t k = 0; k < sizeof keep_both / sizeof *keep_both; k++)

@@ -9,6 +9,9 @@
  * Loads that no store can race with (decode_epochs.c) may differ from block to block, as where a loop compares strings
  * as far as they are the same: of those it is only seen that they are within a variable all of which was written.
  *
+ * Where that is not so of a function it may be of some of its variables, since others do not meet their words; and
+ * what a thread does where data says so may be no more than it does anyway (decode_covered.c).
+ *
  * A branch may also depend on a comparison of terms (decode_terms.c) that the block's index is part of, as in
  * `if (i < n)`: then blocks do the same in which it comes out the same for all threads, and such comparisons are the
  * function's conditions. */
@@ -17,7 +20,9 @@
 #include "runtime/memory.h"
 #include "runtime/simt/decode.h"
 
-#define MOST 20000 /* instructions */
+#define MOST      20000 /* instructions */
+#define VARIABLES 64    /* of a program, that are looked at one by one */
+enum { NO_VARIABLE = -1, ANY_VARIABLE = -2 };
 
 struct steady {
     struct decoder *d;
@@ -28,7 +33,8 @@ struct steady {
     struct condition *conditions; /* by instruction; a below 0: it is none */
     bool *needed;                 /* by register */
     bool *matters;                /* by instruction */
-    const bool *may_differ;       /* likewise: loads that do not matter; NULL: there are none */
+    bool *covered;                /* likewise: touches what its thread has touched (decode_covered.c) */
+    const bool *may_differ;       /* likewise: does not matter; NULL: all that touch shared memory do */
     bool *seen;                   /* likewise, by a search */
     size_t *stack;
     bool changed, fails;
@@ -363,28 +369,107 @@ static bool has_plain_shared(const struct steady *s)
     return shared;
 }
 
+/* The same, where some accesses to shared memory do not matter, unless that is NULL. */
+static bool alike_without(struct steady *s, const bool *accesses)
+{
+    memset(s->matters, 0, s->f->insn_count * sizeof *s->matters);
+    memset(s->needed, 0, s->f->reg_count * sizeof *s->needed);
+    s->may_differ = accesses;
+    return all_alike(s);
+}
+
+/* The variable of shared memory that an instruction touches; VARIABLES: one that is not looked at. */
+static int variable_of(const struct steady *s, size_t k)
+{
+    const struct ptx_insn *in = &s->f->insns[k];
+    if (memory_of(in) <= 0) return NO_VARIABLE;
+    int n = simt_origin_of_first(s->d, in) - SHARED_ORIGIN;
+    if (n < 0) return ANY_VARIABLE;
+    return n < VARIABLES && s->d->program->shared[n].bytes ? n : VARIABLES;
+}
+
+/* Those that are looked at, by bits; 0: some access may be to any. */
+static uint64_t variables_of(const struct steady *s)
+{
+    uint64_t all = 0;
+    for (size_t k = 0; k < s->f->insn_count; k++) {
+        int n = variable_of(s, k);
+        if (n == ANY_VARIABLE) return 0;
+        if (n >= 0 && n < VARIABLES) all |= UINT64_C(1) << n;
+    }
+    return all;
+}
+
+/* Marks accesses to other variables than these, and those in `more`. */
+static void mark_others(const struct steady *s, uint64_t variables, const bool *more, bool *marks)
+{
+    for (size_t k = 0; k < s->f->insn_count; k++) {
+        int n = variable_of(s, k);
+        marks[k] = (more && more[k]) || n == VARIABLES || (n >= 0 && !(variables >> n & 1));
+    }
+}
+
+/* Of what decode_epochs.c found, what is of these variables. */
+static void keep_still(struct steady *s, uint64_t variables)
+{
+    struct simt_program *p = s->d->program;
+    struct function *fn = s->d->fn;
+    uint32_t kept = fn->still_first;
+    for (uint32_t k = fn->still_first; k < fn->still_first + fn->still_count; k++)
+        if (p->still[k].variable < VARIABLES && variables >> p->still[k].variable & 1) p->still[kept++] = p->still[k];
+    fn->still_count = kept - fn->still_first;
+    p->still_count = kept;
+    for (size_t k = 0; k < s->f->insn_count; k++) {
+        int n = variable_of(s, k);
+        s->d->unsteady[k] &= n >= 0 && n < VARIABLES && variables >> n & 1;
+    }
+}
+
+/* Variables each of which blocks touch alike, whatever they do to the others. False: no memory. */
+static bool by_variables(struct steady *s)
+{
+    struct decoder *d = s->d;
+    const bool *more[] = {NULL, s->covered, d->unsteady};
+    uint64_t all = variables_of(s), found[3] = {0};
+    d->loose = rt_calloc(s->f->insn_count, sizeof *d->loose);
+    if (!d->loose) return false;
+    for (int k = 0; k < 3; k++)
+        for (int n = 0; n < VARIABLES; n++) {
+            uint64_t bit = UINT64_C(1) << n & all;
+            if (!bit) continue;
+            mark_others(s, bit, more[k], d->loose);
+            if (!alike_without(s, d->loose)) continue;
+            if (!keep_conditions(s)) return false;
+            found[k] |= bit;
+            all &= ~bit;
+        }
+    d->fn->own = found[1];
+    keep_still(s, found[2]);
+    mark_others(s, found[0] | found[1] | found[2], NULL, d->loose);
+    d->fn->steady = d->fn->loose = (found[0] | found[1] | found[2]) != 0;
+    return true;
+}
+
 /* Fills in d->fn->steady. False: no memory. */
 static bool look_at(struct steady *s)
 {
     struct decoder *d = s->d;
+    uint64_t stored;
     bool any;
     if (!has_plain_shared(s)) return true;
     find_varying(s, s->differs);
     find_conditions(s);
     find_varying(s, s->unsure);
     s->varies = s->differs;
-    if ((d->fn->steady = all_alike(s))) return true;
+    if ((d->fn->steady = alike_without(s, NULL))) return keep_conditions(s);
     d->unsteady = rt_calloc(s->f->insn_count, sizeof *d->unsteady);
     if (!d->unsteady || !simt_find_still(d, d->unsteady, &any)) return false;
-    memset(s->matters, 0, s->f->insn_count * sizeof *s->matters);
-    memset(s->needed, 0, s->f->reg_count * sizeof *s->needed);
-    s->may_differ = d->unsteady;
-    d->fn->steady = any && all_alike(s);
-    if (d->fn->steady) return true;
-    free(d->unsteady);
-    d->unsteady = NULL;
-    d->fn->still_count = 0;
-    return true;
+    if (any && (d->fn->steady = alike_without(s, d->unsteady))) return keep_conditions(s);
+    if (!simt_find_covered(d, s->covered, &stored)) return false;
+    if (!stored || !(d->fn->steady = alike_without(s, s->covered))) return by_variables(s);
+    d->fn->own = stored;
+    keep_still(s, 0);
+    return keep_conditions(s);
 }
 
 bool simt_find_steady(struct decoder *d)
@@ -395,14 +480,15 @@ bool simt_find_steady(struct decoder *d)
     if (!d->f->is_entry || count > MOST) return true;
     s.differs = rt_calloc(3 * registers, sizeof *s.differs);
     s.conditions = rt_alloc(count * sizeof *s.conditions);
-    s.matters = rt_calloc(2 * count, sizeof *s.matters);
+    s.matters = rt_calloc(3 * count, sizeof *s.matters);
     s.stack = rt_alloc(count * sizeof *s.stack);
     bool ok = s.differs && s.conditions && s.matters && s.stack;
     if (ok) {
         s.unsure = s.differs + registers;
         s.needed = s.unsure + registers;
         s.seen = s.matters + count;
-        ok = look_at(&s) && (!d->fn->steady || keep_conditions(&s));
+        s.covered = s.seen + count;
+        ok = look_at(&s);
     }
     free(s.differs);
     free(s.conditions);

@@ -164,6 +164,7 @@ struct place { /* where an instruction comes from */
     const char *opcode;
     bool of_groups; /* as struct ptx_insn has it */
     bool unsteady;  /* a load of shared memory that differs from block to block, though the function is steady */
+    bool loose;     /* touches a variable of shared memory for which the function is not */
 };
 
 struct function {
@@ -180,7 +181,9 @@ struct function {
     uint32_t block_first, block_count, loop_first, loop_count; /* of those with counted loops */
     /* Entries: each thread does the same in shared memory in all blocks in which these conditions come out as they do,
      * for all threads alike (decode_steady.c). */
-    bool steady;
+    bool steady, loose; /* but for some variables */
+    uint64_t own;       /* variables, by bits, of which threads may store to words that they read, if nobody else reads
+                           them in the same epoch */
     uint32_t condition_first, condition_count;
     uint32_t still_first, still_count;   /* of those with unsteady loads: the variables, all of which is then written */
     uint32_t local_bytes;                /* of .local variables and parameters, one thread */

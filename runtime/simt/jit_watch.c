@@ -147,7 +147,7 @@ static bool find_words(const struct jit *j, const struct jit_insn *n, const int 
 /* Jumps when the access is of shared memory and nothing is to be said of it. */
 static void pass_steady(struct jit *j, const struct jit_insn *n, int label)
 {
-    if (!n->op || !j->function->steady) return;
+    if (!n->op || !j->function->steady || j->program->places[n->i - j->program->code].loose) return;
     x86_mem_imm(&j->x, ALU_CMP, false, of_worker(offsetof(struct worker, quiet.steady)), 0);
     x86_jump_if(&j->x, CC_NE, label);
 }

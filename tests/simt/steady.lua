@@ -123,4 +123,43 @@ case("loads of two words at an odd place", "misaligned", fill .. "int2 v = *(int
 case("loads between barriers of some warps", "race",
   "s[t] = s[t + 64] = t; __syncthreads(); if (in[i]) out[i] = s[63 - t]; if (t < 32) asm volatile(\"bar.sync 1, 32;\"); s[t] = 2 * t;", one)
 
+-- Stores where memory says so to what the thread has touched anyway: somebody else reads it in one block, or stores to it.
+case("exchanges where memory says so", nil,
+  "s[2 * t] = in[i]; s[2 * t + 1] = t; __syncthreads(); for (int r = 0; r < 4; r++) { int a = 2 * t + r % 2; if (a < 127 && s[a] > s[a + 1]) { int v = s[a]; s[a] = s[a + 1]; s[a + 1] = v; } __syncthreads(); } out[i] = s[t] + s[t + 64];", one)
+case("exchanges by turned bits where memory says so", nil,
+  "s[t] = in[i] + t * 37 % 64; __syncthreads(); for (int j = 32; j; j /= 2) { int p = t ^ j; if (p > t && s[t] > s[p]) { int v = s[t]; s[t] = s[p]; s[p] = v; } __syncthreads(); } out[i] = s[t];", one)
+case("a store where memory says so to what it stored", nil, "s[t] = t; if (in[i]) s[t] = 2 * t; __syncthreads(); out[i] = s[63 - t];", one)
+case("a store where memory says so to what a neighbour reads", "race",
+  "s[t] = t; __syncthreads(); int v = s[t], u = s[(t + 1) % 64]; if (in[i]) s[t] = u + 1; __syncthreads(); out[i] = v + s[t];", one)
+case("a store where memory says so to what a neighbour reads at the end", "race",
+  "s[t] = t; __syncthreads(); int v = s[t], u = s[t ^ 33]; if (in[i]) s[t] = u + 1; out[i] = v;", one)
+case("a store where memory says so to what all read", "race",
+  "s[t] = t; __syncthreads(); for (int r = 0; r < 2; r++) { int v = s[t]; if (in[i] && r) s[t] = v + 70; if (r) out[i] = s[3]; __syncthreads(); }", one)
+case("a store where memory says so behind one more barrier", "race",
+  "s[t] = t; __syncthreads(); int *p = s + t / 2, v = *p; __syncthreads(); if (in[i]) *p = t; __syncthreads(); out[i] = v + s[t];", one)
+case("a store where memory says so to what only some have touched", "race",
+  "s[t] = t; __syncthreads(); int *p = s + t / 2, v = 0; if (t % 2) v = *p; if (in[i]) *p = t + v; __syncthreads(); out[i] = s[t];", one)
+case("a store where memory says so behind another place", "race",
+  "s[t] = t; __syncthreads(); int *p = s + t, v = 0; for (int k = 0; k < 2; k++) { v += *p; p = s + t / 2; } if (in[i]) *p = v + t; __syncthreads(); out[i] = s[t];", one)
+case("a wider store where memory says so", "race",
+  "s[t] = s[t + 64] = t; __syncthreads(); int v = s[t & 62]; if (in[i]) *(int2 *)(s + (t & 62)) = make_int2(v, t); __syncthreads(); out[i] = s[t];", one)
+case("a store where memory says so between meetings of the warp", nil,
+  "s[t] = t; __syncthreads(); int v = s[t], u = s[t ^ 1]; __syncwarp(); if (in[i]) s[t] = u + v; __syncwarp(); out[i] = s[t ^ 1];", one)
+
+-- Variables that are touched alike in all blocks, beside one that is not.
+local beside = "__shared__ int r[64]; r[t] = t; __syncthreads(); for (int d = 1; d < 64; d *= 2) { int u = t >= d ? r[t - d] : 0; __syncthreads(); r[t] += u; __syncthreads(); } "
+case("stores where memory says beside a scan", nil, beside .. "s[in[i]] = r[63 - t]; __syncthreads(); out[i] = s[t];", order)
+case("stores where memory says, that clash, beside a scan", "race", beside .. "s[t] = 0; __syncthreads(); s[in[i]] = r[63 - t]; __syncthreads(); out[i] = s[t];", clashes)
+case("a word that is not written beside a scan", "uninitialized read",
+  beside .. "if (!per[b] || t < 63) s[in[i]] = r[63 - t]; __syncthreads(); out[i] = s[t];", order)
+case("stores past the end beside a scan", "out of bounds", beside .. "s[in[i] + 100 * (per[b] && t > 62)] = r[63 - t]; __syncthreads(); out[i] = r[t] + (t < 63 ? s[t] : 0);", order)
+case("a race of what is alike beside what is not", "race", "__shared__ int r[64]; r[t] = t; s[in[i]] = r[63 - t]; __syncthreads(); out[i] = s[t];", order, 0)
+case("a store where memory says so to what is alike otherwise", "race",
+  "__shared__ int r[64]; r[t] = t; s[in[i]] = t; __syncthreads(); if (in[i] == 7 && per[b]) r[t + 1] = 99; out[i] = s[t] + r[t];", order)
+case("a store to one of two variables", "race", "__shared__ int r[64]; r[t] = s[t] = t; __syncthreads(); int *p = r; if (per[b]) p = s; p[per[b] ? t / 2 : t] = 2 * t; __syncthreads(); out[i] = s[t] + r[t];")
+case("meetings of warps beside what is alike", nil, beside .. "s[in[i]] = t; __syncwarp(); out[i] = s[t ^ 1] + r[t]; __syncwarp(); s[in[i]] = 2 * t; __syncwarp(); out[i] += s[t ^ 1];", order)
+case("a warp that does not meet beside what is alike", "race", beside .. "s[in[i]] = t; if (!per[b]) __syncwarp(); out[i] = s[t ^ 1] + r[t];", order)
+case("exchanges beside an index from memory", nil,
+  "__shared__ int r[64]; r[t] = in[i]; s[in[i]] = t; __syncthreads(); int v = r[t], u = r[63 - t]; __syncthreads(); if (t < 32 && r[t] > r[63 - t]) { r[t] = u; r[63 - t] = v; } __syncthreads(); out[i] = r[t] + s[t];", order)
+
 t.done()
