@@ -36,7 +36,7 @@ bool kn_broadcast_choose(const struct kn_run *r)
     if (op->kind != KN_NODE_OP || s->ndim < 2 || r->past || !kn_plan_as_stored(plan, op->dtype)) return false;
     if (s->strides[p->leaves][s->ndim - 1] != 1 || length < SHORTEST || length > (int64_t)plan->block) return false;
     for (int k = 0; k < kn_ops[op->op].arity; k++)
-        if (!lies_in_rows(plan, &p->nodes[op->args[k]])) return false;
+        if (!plan->used[op->args[k]] || !lies_in_rows(plan, &p->nodes[op->args[k]])) return false;
     return true;
 }
 

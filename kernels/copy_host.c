@@ -99,24 +99,31 @@ static inline void turn_square(size_t size, char *to, size_t to_row, const char 
     if (size == 4) turn_square_4(to, to_row, from, from_row);
 }
 
-/* to[i * to_stride + j] = from[j * from_stride + i] for the i of a line and `columns` of j, TILE or WIDE at most. */
+/* to[i][j] = from[j * from_stride + i] for the i of a line and `columns` of j, rows of `to` being to_row bytes apart;
+ * and the same within a buffer, of TILE or WIDE columns at most, whose rows are then written as whole lines. */
 #define TURN_LINE(name, TYPE)                                                                                          \
-    static void name(char *to, int64_t to_stride, const char *from, int64_t from_stride, int64_t columns, bool past)   \
+    static inline void name##_into(char *to, size_t to_row, const char *from, int64_t from_stride, int64_t columns)    \
     {                                                                                                                  \
         enum { SIZE = sizeof(TYPE), IN_LINE = KN_LINE / SIZE, SIDE = SIZE <= 4 ? 16 / SIZE : 1 };                      \
-        _Alignas(KN_LINE) TYPE turned[IN_LINE][(SIZE * TILE < WIDE ? WIDE / SIZE : TILE) + IN_LINE];                   \
         int64_t j = 0;                                                                                                 \
         for (; SIDE > 1 && j + SIDE <= columns; j += SIDE) {                                                           \
             const TYPE *in = (const TYPE *)from + j * from_stride;                                                     \
             for (int k = 0; k < SIDE; k++) __builtin_prefetch(in + k * from_stride + IN_LINE);                         \
             for (int i = 0; i < IN_LINE; i += SIDE)                                                                    \
-                turn_square(SIZE, (char *)&turned[i][j], sizeof turned[i], (const char *)(in + i), from_stride *SIZE); \
+                turn_square(SIZE, to + (size_t)i * to_row + j * SIZE, to_row, (const char *)(in + i),                  \
+                            from_stride * SIZE);                                                                       \
         }                                                                                                              \
         for (; j < columns; j++) {                                                                                     \
             const TYPE *in = (const TYPE *)from + j * from_stride;                                                     \
             __builtin_prefetch(in + IN_LINE);                                                                          \
-            for (int i = 0; i < IN_LINE; i++) turned[i][j] = in[i];                                                    \
+            for (int i = 0; i < IN_LINE; i++) *(TYPE *)(to + (size_t)i * to_row + j * SIZE) = in[i];                   \
         }                                                                                                              \
+    }                                                                                                                  \
+    static void name(char *to, int64_t to_stride, const char *from, int64_t from_stride, int64_t columns, bool past)   \
+    {                                                                                                                  \
+        enum { SIZE = sizeof(TYPE), IN_LINE = KN_LINE / SIZE };                                                        \
+        _Alignas(KN_LINE) TYPE turned[IN_LINE][(SIZE * TILE < WIDE ? WIDE / SIZE : TILE) + IN_LINE];                   \
+        name##_into((char *)turned, sizeof turned[0], from, from_stride, columns);                                     \
         for (int i = 0; i < IN_LINE; i++)                                                                              \
             write_bytes(to + i * to_stride * (int64_t)sizeof(TYPE), (const char *)turned[i],                           \
                         (size_t)columns * sizeof(TYPE), past);                                                         \
@@ -141,9 +148,14 @@ static void turn(size_t size, char *to, int64_t to_stride, const char *from, int
 
 void kn_turn_line(size_t size, char *to, int64_t to_stride, const char *from, int64_t from_stride, int64_t columns)
 {
-    for (int64_t j = 0; j < columns; j += TILE)
-        turn(size, to + j * (int64_t)size, to_stride, from + j * from_stride * (int64_t)size, from_stride,
-             columns - j < TILE ? columns - j : TILE, false);
+    const size_t row = (size_t)to_stride * size;
+    switch (size) {
+    case 1: turn_1_into(to, row, from, from_stride, columns); break;
+    case 2: turn_2_into(to, row, from, from_stride, columns); break;
+    case 4: turn_4_into(to, row, from, from_stride, columns); break;
+    case 8: turn_8_into(to, row, from, from_stride, columns); break;
+    default: turn_16_into(to, row, from, from_stride, columns); break;
+    }
 }
 
 /* The rows of a turned tile that fill lines of the source; returns how many those are. */

@@ -6,7 +6,8 @@
 
 /* clang-format off */
 #define KN_BITS_FUNCTION(T, U, S)                                                                                      \
-    /* Sums of neighbours: of bits, of pairs, of fours; the product adds the bytes up in its highest one. */           \
+    /* Sums of neighbours: of bits, of pairs, of fours, of bytes and so on. A product that adds the bytes up would be  \
+     * taken for the instruction that counts the bits of one number, of which there are no vectors everywhere. */      \
     KN_FN T bits_##S(T a)                                                                                              \
     {                                                                                                                  \
         const U all = ~(U)0;                                                                                           \
@@ -14,7 +15,10 @@
         x -= x >> 1 & all / 3;                                                                                         \
         x = (x & all / 5) + (x >> 2 & all / 5);                                                                        \
         x = (x + (x >> 4)) & all / 17;                                                                                 \
-        return (T)(x * (all / 255) >> (8 * sizeof(T) - 8));                                                            \
+        x += x >> 8;                                                                                                   \
+        x += x >> 16;                                                                                                  \
+        if (sizeof(T) > 4) x += x >> 16 >> 16;                                                                         \
+        return (T)(x & 127);                                                                                           \
     }
 
 #define KN_SIGNED_FUNCTIONS(T, U, S)                                                                                   \

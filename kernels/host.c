@@ -90,6 +90,14 @@ kn_op_loop *kn_plan_loop(const struct kn_plan *plan, const struct kn_node *n)
     return loop ? loop : kn_tabled_loop(n->op, t);
 }
 
+/* A conversion of values as they lie in memory, which are those of their classes where both dtypes are exactly theirs.
+ */
+static kn_convert_loop *stored_conversion(const struct kn_loops *l, enum rt_dtype from, enum rt_dtype to)
+{
+    kn_convert_loop *loop = l->narrow->convert[from][to];
+    return loop || !kn_class_exact(from) || !kn_class_exact(to) ? loop : l->convert[kn_class_of(from)][to];
+}
+
 /* Whether values can stay as they lie in memory: all operations have loops for that. */
 static bool can_be_narrow(struct kn_plan *plan)
 {
@@ -101,11 +109,20 @@ static bool can_be_narrow(struct kn_plan *plan)
         if (n->kind == KN_NODE_OP)
             can = kn_plan_loop(plan, n) != NULL;
         else if (n->kind == KN_NODE_CONVERT)
-            can = plan->loops->narrow->convert[p->nodes[n->args[0]].dtype][n->dtype] != NULL;
+            can = stored_conversion(plan->loops, p->nodes[n->args[0]].dtype, n->dtype) != NULL;
         else
             can = n->kind == KN_NODE_NUMBER || n->kind == KN_NODE_WEAK || n->kind == KN_NODE_ARRAY;
     }
     return can;
+}
+
+/* What its row answers for all integers, "0" or "1", as isnan does, whose operands then need no values; else NULL. */
+static const char *answer_to_all(const struct kn_program *p, const struct kn_node *n)
+{
+    if (n->kind != KN_NODE_OP || kn_op_texts[n->op].rule != KN_RULE_PREDICATE) return NULL;
+    const enum rt_dtype t = p->nodes[n->args[0]].dtype;
+    const char *ints = kn_op_texts[n->op].ints;
+    return rt_dtypes[t].kind == 'f' || rt_is_complex(t) || ints[1] ? NULL : ints;
 }
 
 /* Its values are always read where the array has them. */
@@ -124,7 +141,7 @@ static void assign_slots(struct kn_plan *plan)
     }
     for (int i = count; i-- > 0;) {
         const struct kn_node *n = &p->nodes[i];
-        for (int k = 0; plan->used[i] && k < arity_of(n); k++) {
+        for (int k = 0; plan->used[i] && !answer_to_all(p, n) && k < arity_of(n); k++) {
             /* A conversion may pass its operand's block on, so the last use of the one is that of the other. */
             int use = n->kind == KN_NODE_CONVERT ? last_use[i] : i, arg = n->args[k];
             plan->used[arg] = true;
@@ -368,6 +385,17 @@ static bool passes_on(enum rt_dtype from, enum rt_dtype to)
     return kn_class_of(from) == kn_class_of(to) && (kn_class_exact(to) || kn_promote(from, to) == to);
 }
 
+static void operate(const struct kn_walk *w, const struct kn_node *n, void *to, size_t count)
+{
+    const struct kn_plan *plan = w->plan;
+    const void *args[3] = {NULL};
+    int arity = kn_ops[n->op].arity;
+    enum rt_dtype in = plan->program->nodes[n->args[arity - 1]].dtype;
+    for (int i = 0; i < arity; i++) args[i] = w->values[n->args[i]];
+    kn_plan_loop(plan, n)(to, args[0], args[1], args[2], count);
+    if (!kn_plan_as_stored(plan, n->dtype)) plan->loops->convert[kn_class_of(in)][n->dtype](to, to, count);
+}
+
 const void *kn_walk_evaluate(struct kn_walk *w, size_t n, void *out)
 {
     const struct kn_program *p = w->plan->program;
@@ -384,24 +412,25 @@ const void *kn_walk_evaluate(struct kn_walk *w, size_t n, void *out)
             w->values[i] = kn_walk_slot(w, i);
             continue;
         }
+        void *to = out && i == p->count - 1 ? out : kn_walk_slot(w, i);
+        const char *answer = answer_to_all(p, d);
+        if (answer) {
+            memset(to, *answer - '0', n);
+            w->values[i] = to;
+            continue;
+        }
         const void *a = w->values[d->args[0]];
         enum rt_dtype from = p->nodes[d->args[0]].dtype;
         if (d->kind == KN_NODE_CONVERT && !w->plan->narrow && passes_on(from, d->dtype)) {
             w->values[i] = a;
             continue;
         }
-        void *to = out && i == p->count - 1 ? out : kn_walk_slot(w, i);
-        if (d->kind == KN_NODE_CONVERT && w->plan->narrow) {
-            loops->narrow->convert[from][d->dtype](to, a, n);
-        } else if (d->kind == KN_NODE_CONVERT) {
+        if (d->kind == KN_NODE_CONVERT && w->plan->narrow)
+            stored_conversion(loops, from, d->dtype)(to, a, n);
+        else if (d->kind == KN_NODE_CONVERT)
             loops->convert[kn_class_of(from)][d->dtype](to, a, n);
-        } else {
-            int arity = kn_ops[d->op].arity;
-            enum rt_dtype in = p->nodes[d->args[arity - 1]].dtype;
-            kn_plan_loop(w->plan, d)(to, a, arity > 1 ? w->values[d->args[1]] : NULL,
-                                     arity > 2 ? w->values[d->args[2]] : NULL, n);
-            if (!kn_plan_as_stored(w->plan, d->dtype)) loops->convert[kn_class_of(in)][d->dtype](to, to, n);
-        }
+        else
+            operate(w, d, to, n);
         w->values[i] = to;
     }
     return w->values[p->count - 1];
@@ -491,7 +520,7 @@ static size_t choose_grain(const struct kn_plan *plan)
     if (!plan->narrow) return KN_GRAIN;
     for (int i = 0; i < plan->program->count; i++) {
         const struct kn_node *n = &plan->program->nodes[i];
-        if (n->kind != KN_NODE_WEAK && rt_dtypes[n->dtype].size > widest) widest = rt_dtypes[n->dtype].size;
+        if (plan->used[i] && rt_dtypes[n->dtype].size > widest) widest = rt_dtypes[n->dtype].size;
     }
     return widest < 4 ? KN_GRAIN * 4 / widest : KN_GRAIN;
 }

@@ -229,8 +229,6 @@ static void store_half(void *memory, ptrdiff_t stride, const void *in, size_t n)
 #endif
 
 /* Conversions. Floats to integers truncate and saturate, NaN gives 0; integers wrap. */
-#define SATURATED(TYPE, min, max, low, limit)                                                                          \
-    (v >= limit ? (TYPE)max : v > low ? (TYPE)v : v != v ? (TYPE)0 : (TYPE)min)
 #define HALF(v)   rt_half_to_float(rt_half_from_float((float)(v)))
 #define BFLOAT(v) rt_bfloat_to_float(rt_bfloat_from_float((float)(v)))
 /* To each dtype: id, its class's type, the value from an integer v, from a floating v. */
@@ -279,6 +277,7 @@ FROM_COMPLEX(FROM_FLOAT, C64, c64)
 FROM_COMPLEX(FROM_FLOAT, C128, c128)
 
 #include "kernels/loops_parted.h"
+#include "kernels/loops_exponents.h"
 #include "kernels/loops_places.h"
 
 #if defined __F16C__

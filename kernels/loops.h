@@ -80,7 +80,8 @@ struct kn_narrow_loops {
     /* Elements, one at least, of 1, 2, 4, 8 and 16 bytes, by the logarithm of that, to and from a block as they are. */
     kn_load_loop *gather[5];
     kn_store_loop *spread[5];
-    /* Between bool and the integers, where one of the two has 32 bits or fewer; NULL for the others. */
+    /* Between bool and the integers, where one of the two has 32 bits or fewer, and between float32 or float64 and
+     * integers that are not their class; int32 from float64, too. NULL for the others. */
     kn_convert_loop *convert[RT_DTYPE_COUNT][RT_DTYPE_COUNT];
 };
 

@@ -13,6 +13,10 @@ typedef double _Complex c128;
 #define INDEPENDENT _Pragma("GCC ivdep")
 #endif
 
+/* A floating v as an integer: truncated and saturated, NaN gives 0. */
+#define SATURATED(TYPE, min, max, low, limit)                                                                          \
+    (v >= limit ? (TYPE)max : v > low ? (TYPE)v : v != v ? (TYPE)0 : (TYPE)min)
+
 /* One loop for each arity. FIRST is the type of operand 0, TYPE of the others, OUT of the result. */
 #define BODY(OUT, expression) ((OUT *)out)[i] = (OUT)(expression)
 #define LOOP(name, TYPE, COMPANION, operands, assignment)                                                              \

@@ -13,7 +13,7 @@
 #define KN_FN static inline __attribute__((unused))
 KN_SIGNED_FUNCTIONS(int32_t, uint32_t, I32)
 KN_UNSIGNED_FUNCTIONS(uint32_t, uint32_t, U32)
-/* Bits of a byte are counted in bytes, of which a vector has most. */
+/* Bits of 8 and 16 are counted in as many, of which a vector has most. */
 KN_FN uint8_t bits_U8(uint8_t a)
 {
     a = (uint8_t)(a - (a >> 1 & 0x55));
@@ -24,6 +24,17 @@ KN_FN uint8_t bits_I8(int8_t a)
 {
     return bits_U8((uint8_t)(a < 0 ? 0 - a : a));
 }
+KN_FN uint16_t bits_U16(uint16_t a)
+{
+    a = (uint16_t)(a - (a >> 1 & 0x5555));
+    a = (uint16_t)((a & 0x3333) + (a >> 2 & 0x3333));
+    a = (uint16_t)((a + (a >> 4)) & 0x0f0f);
+    return (uint16_t)((a + (a >> 8)) & 0x1f);
+}
+KN_FN uint16_t bits_I16(int16_t a)
+{
+    return bits_U16((uint16_t)(a < 0 ? 0 - a : a));
+}
 #define OF_TYPE(f, a)      _Generic((a), uint32_t : f##U32, default : f##I32)
 #define QUOTIENT(a, b)     _Generic((a), uint32_t : quotient_u32, default : quotient_i17)(a, b)
 #define abs_(a)            (a < 0 ? 0 - (U)a : (U)a)
@@ -31,9 +42,10 @@ KN_FN uint8_t bits_I8(int8_t a)
 #define mod_(a, b)         (b == 0 ? 0 : a - QUOTIENT(a, b) * b)
 #define left_shift_(a, b)  OF_TYPE(left_shift_, a)(a, b)
 #define right_shift_(a, b) OF_TYPE(right_shift_, a)(a, b)
-#define bits_(a)           _Generic((a), uint8_t : bits_U8, int8_t : bits_I8, default : OF_TYPE(bits_, a))(a)
-#define gcd_(a, b)         OF_TYPE(gcd_, a)(a, b)
-#define lcm_(a, b)         OF_TYPE(lcm_, a)(a, b)
+#define bits_(a)                                                                                                       \
+    _Generic((a), uint8_t : bits_U8, int8_t : bits_I8, uint16_t : bits_U16, int16_t : bits_I16, uint32_t : bits_U32)(a)
+#define gcd_(a, b) OF_TYPE(gcd_, a)(a, b)
+#define lcm_(a, b) OF_TYPE(lcm_, a)(a, b)
 
 /* U is of 32 bits for all: C makes an int of two uint16_t, whose product may overflow. */
 #define KN_OP(id, name, arity, rule, ints, floats, symbol, doc, example)                                               \
@@ -234,34 +246,82 @@ MOVE(16, struct two)
     {                                                                                                                  \
         const FROM *from = in;                                                                                         \
         TO *to = out;                                                                                                  \
-        INDEPENDENT for (size_t i = 0; i < n; i++) to[i] = (TO)(value);                                                \
+        INDEPENDENT for (size_t i = 0; i < n; i++)                                                                     \
+        {                                                                                                              \
+            const FROM v = from[i];                                                                                    \
+            to[i] = (TO)(value);                                                                                       \
+        }                                                                                                              \
     }
-CONVERT(bits_8_16, uint8_t, uint16_t, from[i])
-CONVERT(bits_8_32, uint8_t, uint32_t, from[i])
-CONVERT(bits_16_32, uint16_t, uint32_t, from[i])
-CONVERT(sign_8_16, int8_t, int16_t, from[i])
-CONVERT(sign_8_32, int8_t, int32_t, from[i])
-CONVERT(sign_16_32, int16_t, int32_t, from[i])
-CONVERT(bits_8_8, uint8_t, uint8_t, from[i])
-CONVERT(bits_16_8, uint16_t, uint8_t, from[i])
-CONVERT(bits_32_8, uint32_t, uint8_t, from[i])
-CONVERT(bits_64_8, uint64_t, uint8_t, from[i])
-CONVERT(bits_16_16, uint16_t, uint16_t, from[i])
-CONVERT(bits_32_16, uint32_t, uint16_t, from[i])
-CONVERT(bits_64_16, uint64_t, uint16_t, from[i])
-CONVERT(bits_32_32, uint32_t, uint32_t, from[i])
-CONVERT(bits_64_32, uint64_t, uint32_t, from[i])
-CONVERT(bits_32_64, uint32_t, uint64_t, from[i])
-CONVERT(sign_32_64, int32_t, int64_t, from[i])
-CONVERT(true_8, uint8_t, uint8_t, from[i] != 0)
-CONVERT(true_16, uint16_t, uint8_t, from[i] != 0)
-CONVERT(true_32, uint32_t, uint8_t, from[i] != 0)
-CONVERT(true_64, uint64_t, uint8_t, from[i] != 0)
+CONVERT(bits_8_16, uint8_t, uint16_t, v)
+CONVERT(bits_8_32, uint8_t, uint32_t, v)
+CONVERT(bits_16_32, uint16_t, uint32_t, v)
+CONVERT(sign_8_16, int8_t, int16_t, v)
+CONVERT(sign_8_32, int8_t, int32_t, v)
+CONVERT(sign_16_32, int16_t, int32_t, v)
+CONVERT(bits_8_8, uint8_t, uint8_t, v)
+CONVERT(bits_16_8, uint16_t, uint8_t, v)
+CONVERT(bits_32_8, uint32_t, uint8_t, v)
+CONVERT(bits_64_8, uint64_t, uint8_t, v)
+CONVERT(bits_16_16, uint16_t, uint16_t, v)
+CONVERT(bits_32_16, uint32_t, uint16_t, v)
+CONVERT(bits_64_16, uint64_t, uint16_t, v)
+CONVERT(bits_32_32, uint32_t, uint32_t, v)
+CONVERT(bits_64_32, uint64_t, uint32_t, v)
+CONVERT(bits_32_64, uint32_t, uint64_t, v)
+CONVERT(sign_32_64, int32_t, int64_t, v)
+CONVERT(bits_8_64, uint8_t, uint64_t, v)
+CONVERT(bits_16_64, uint16_t, uint64_t, v)
+CONVERT(sign_8_64, int8_t, int64_t, v)
+CONVERT(sign_16_64, int16_t, int64_t, v)
+CONVERT(true_8, uint8_t, uint8_t, v != 0)
+CONVERT(true_16, uint16_t, uint8_t, v != 0)
+CONVERT(true_32, uint32_t, uint8_t, v != 0)
+CONVERT(true_64, uint64_t, uint8_t, v != 0)
+/* Floats to integers, the same as in loops.c. They are limited in a step of their own: in one with the conversion
+ * compilers make selections of the limit's conversions, which take twice the time. */
+#define CUT_AT_ONCE 256
+#define CUT(FROM, FLOAT, dtype, TYPE, min, max)                                                                        \
+    static void FROM##_##dtype(void *out, const void *in, size_t n)                                                    \
+    {                                                                                                                  \
+        TYPE *to = out;                                                                                                \
+        FLOAT limited[CUT_AT_ONCE];                                                                                    \
+        for (size_t some; n > 0; n -= some, to += some) {                                                              \
+            const FLOAT *from = (const FLOAT *)in + (to - (TYPE *)out);                                                \
+            some = n < CUT_AT_ONCE ? n : CUT_AT_ONCE;                                                                  \
+            for (size_t i = 0; i < some; i++) {                                                                        \
+                const FLOAT v = from[i], low = v < (FLOAT)max ? v : (FLOAT)max;                                        \
+                limited[i] = v != v ? 0 : low > (FLOAT)min ? low : (FLOAT)min;                                         \
+            }                                                                                                          \
+            for (size_t i = 0; i < some; i++) to[i] = (TYPE)limited[i];                                                \
+        }                                                                                                              \
+    }
+#define CUT_TYPES(X, ...)                                                                                              \
+    X(__VA_ARGS__, INT8, int8_t, INT8_MIN, INT8_MAX)                                                                   \
+    X(__VA_ARGS__, INT16, int16_t, INT16_MIN, INT16_MAX)                                                               \
+    X(__VA_ARGS__, UINT8, uint8_t, 0, UINT8_MAX)                                                                       \
+    X(__VA_ARGS__, UINT16, uint16_t, 0, UINT16_MAX)
+CUT_TYPES(CUT, FLOAT32, float)
+CUT_TYPES(CUT, FLOAT64, double)
+CUT(FLOAT64, double, INT32, int32_t, INT32_MIN, INT32_MAX)
+CUT(FLOAT64, double, UINT32, uint32_t, 0, UINT32_MAX)
+CONVERT(FLOAT32_UINT32, float, uint32_t, SATURATED(uint32_t, 0, UINT32_MAX, 0, 0x1p32f))
+#define WITH_FLOATS(dtype, TYPE)                                                                                       \
+    CONVERT(dtype##_FLOAT32, TYPE, float, v)                                                                           \
+    CONVERT(dtype##_FLOAT64, TYPE, double, v)
+WITH_FLOATS(INT8, int8_t)
+WITH_FLOATS(INT16, int16_t)
+WITH_FLOATS(UINT8, uint8_t)
+WITH_FLOATS(UINT16, uint16_t)
+WITH_FLOATS(UINT32, uint32_t)
 /* A dtype's conversions: to bool, to 8, 16 and 32 bits. */
 #define TO_ANY(true, to_8, to_16, to_32)                                                                               \
     [RT_BOOL] = true, [RT_INT8] = to_8, [RT_UINT8] = to_8, [RT_INT16] = to_16, [RT_UINT16] = to_16,                    \
     [RT_INT32] = to_32, [RT_UINT32] = to_32
-#define TO_WIDE(to_64) [RT_INT64] = to_64, [RT_UINT64] = to_64
+#define TO_WIDE(to_64)   [RT_INT64] = to_64, [RT_UINT64] = to_64
+#define TO_FLOATS(dtype) [RT_FLOAT32] = dtype##_FLOAT32, [RT_FLOAT64] = dtype##_FLOAT64
+#define FROM_FLOAT(dtype)                                                                                              \
+    [RT_INT8] = dtype##_INT8, [RT_INT16] = dtype##_INT16, [RT_UINT8] = dtype##_UINT8, [RT_UINT16] = dtype##_UINT16,    \
+    [RT_UINT32] = dtype##_UINT32
 
 const struct kn_narrow_loops KN_NARROW_LEVEL = {
     .ops =
@@ -287,15 +347,18 @@ const struct kn_narrow_loops KN_NARROW_LEVEL = {
     .rows_all = TRUTHS(rows_all),
     .gather = {gather_1, gather_2, gather_4, gather_8, gather_16},
     .spread = {spread_1, spread_2, spread_4, spread_8, spread_16},
-    .convert = {[RT_BOOL] = {TO_ANY(bits_8_8, bits_8_8, bits_8_16, bits_8_32)},
-                [RT_INT8] = {TO_ANY(true_8, bits_8_8, sign_8_16, sign_8_32)},
-                [RT_UINT8] = {TO_ANY(true_8, bits_8_8, bits_8_16, bits_8_32)},
-                [RT_INT16] = {TO_ANY(true_16, bits_16_8, bits_16_16, sign_16_32)},
-                [RT_UINT16] = {TO_ANY(true_16, bits_16_8, bits_16_16, bits_16_32)},
-                [RT_INT32] = {TO_ANY(true_32, bits_32_8, bits_32_16, bits_32_32), TO_WIDE(sign_32_64)},
-                [RT_UINT32] = {TO_ANY(true_32, bits_32_8, bits_32_16, bits_32_32), TO_WIDE(bits_32_64)},
-                [RT_INT64] = {TO_ANY(true_64, bits_64_8, bits_64_16, bits_64_32)},
-                [RT_UINT64] = {TO_ANY(true_64, bits_64_8, bits_64_16, bits_64_32)}},
+    .convert =
+        {[RT_BOOL] = {TO_ANY(bits_8_8, bits_8_8, bits_8_16, bits_8_32), TO_WIDE(bits_8_64)},
+         [RT_INT8] = {TO_ANY(true_8, bits_8_8, sign_8_16, sign_8_32), TO_WIDE(sign_8_64), TO_FLOATS(INT8)},
+         [RT_UINT8] = {TO_ANY(true_8, bits_8_8, bits_8_16, bits_8_32), TO_WIDE(bits_8_64), TO_FLOATS(UINT8)},
+         [RT_INT16] = {TO_ANY(true_16, bits_16_8, bits_16_16, sign_16_32), TO_WIDE(sign_16_64), TO_FLOATS(INT16)},
+         [RT_UINT16] = {TO_ANY(true_16, bits_16_8, bits_16_16, bits_16_32), TO_WIDE(bits_16_64), TO_FLOATS(UINT16)},
+         [RT_INT32] = {TO_ANY(true_32, bits_32_8, bits_32_16, bits_32_32), TO_WIDE(sign_32_64)},
+         [RT_UINT32] = {TO_ANY(true_32, bits_32_8, bits_32_16, bits_32_32), TO_WIDE(bits_32_64), TO_FLOATS(UINT32)},
+         [RT_INT64] = {TO_ANY(true_64, bits_64_8, bits_64_16, bits_64_32)},
+         [RT_UINT64] = {TO_ANY(true_64, bits_64_8, bits_64_16, bits_64_32)},
+         [RT_FLOAT32] = {FROM_FLOAT(FLOAT32)},
+         [RT_FLOAT64] = {FROM_FLOAT(FLOAT64), [RT_INT32] = FLOAT64_INT32}},
     .sum = {[RT_INT8] = sum_INT8,
             [RT_INT16] = sum_INT16,
             [RT_INT32] = sum_INT32,

@@ -271,6 +271,8 @@ POWERS(pow_positive_f64, POW_F64, f64, double, 0x1p-1022)
 
 #define ANY        1
 #define FEW_I64(v) (((uint64_t)(v) + ((uint64_t)1 << 50)) >> 51 == 0)
+#define FEW_U64(v) ((v) >> 50 == 0)
+#define BOTH_U64   FEW_U64(from[i] | other[i]) & (other[i] != 0)
 #define BOTH_I64   FEW_I64(from[i]) & FEW_I64(other[i]) & (other[i] != 0)
 PARTED(floordiv_i32, FLOORDIV_I32, int32_t, int32_t, int32_t, ANY, to[i] = quotient_i32(from[i], other[i]))
 PARTED(mod_i32, MOD_I32, int32_t, int32_t, int32_t, ANY, const int32_t b = other[i];
@@ -278,9 +280,15 @@ PARTED(mod_i32, MOD_I32, int32_t, int32_t, int32_t, ANY, const int32_t b = other
 PARTED(floordiv_i64, FLOORDIV_I64, int64_t, int64_t, int64_t, BOTH_I64, to[i] = quotient_i64(from[i], other[i]))
 PARTED(mod_i64, MOD_I64, int64_t, int64_t, int64_t, BOTH_I64,
        to[i] = from[i] - quotient_i64(from[i], other[i]) * other[i])
+PARTED(floordiv_u64, FLOORDIV_U64, uint64_t, uint64_t, uint64_t, BOTH_U64,
+       to[i] = (uint64_t)quotient_i64((int64_t)from[i], (int64_t)other[i]))
+PARTED(mod_u64, MOD_U64, uint64_t, uint64_t, uint64_t, BOTH_U64,
+       to[i] = from[i] - (uint64_t)quotient_i64((int64_t)from[i], (int64_t)other[i]) * other[i])
 #define FLOORDIV_I32 floordiv_i32
 #define FLOORDIV_I64 floordiv_i64
+#define FLOORDIV_U64 floordiv_u64
 #define MOD_I32      mod_i32
 #define MOD_I64      mod_i64
+#define MOD_U64      mod_u64
 
 #endif

@@ -349,7 +349,10 @@ static int matrix_power(lua_State *L)
         lg_push_factors(L, KN_INV, a, NULL, &plain, 1);
         lua_replace(L, 1);
     }
-    push_identity(L, lua_touserdata(L, 1));
+    if (power == 0)
+        push_identity(L, lua_touserdata(L, 1));
+    else
+        lua_pushnil(L);
     for (bool first = true; power > 0; power >>= 1) {
         lg_poll(L);
         if (power & 1 && first) {
@@ -363,6 +366,8 @@ static int matrix_power(lua_State *L)
         push_product(L, 1, 1);
         lua_replace(L, 1);
     }
+    lua_settop(L, 2);
+    if (n != 1 && n != -1) return 1; /* what a product or the identity was made for */
     struct rt_array *out = lg_new_array(L);
     const struct rt_array *result = lua_touserdata(L, 2);
     lg_check(L, kn_convert(result, result->dtype, rt_array_device(result), out, lg_error_box(L)));

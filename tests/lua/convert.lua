@@ -39,6 +39,53 @@ for _, device in ipairs(t.devices()) do
     t.same(x:to("bool"):totable(), { true, true, true, true, true, true })
   end)
 
+  -- Few and many elements, side by side and apart, take different ways.
+  local function everywhere(x, dtype, want)
+    t.same(x:to(dtype):totable(), want, x.dtype .. " to " .. dtype)
+    local once, many = x:to(dtype), x:tile(500)
+    assert(many:to(dtype):equal(once:tile(500)), x.dtype .. " to " .. dtype .. ", many")
+    assert(many["::2"]:to(dtype):equal(once:tile(500)["::2"]), x.dtype .. " to " .. dtype .. ", apart")
+    assert(many:reshape(x.size, 500).T:to(dtype):equal(once:tile(500):reshape(x.size, 500).T), x.dtype .. ", turned")
+  end
+
+  test("floats at the ends of integers", function()
+    for _, row in ipairs(INTEGERS) do
+      local dtype, bits, signed = table.unpack(row)
+      local least = signed and -(2.0 ^ (bits - 1)) or 0
+      local most = 2.0 ^ (signed and bits - 1 or bits) - 1
+      local values = { 0 / 0, 1 / 0, -1 / 0, 0, -0.0, 0.5, -0.5, -1, 1e-310, 1e38, -1e38 }
+      for _, limit in ipairs { least, most } do
+        for _, step in ipairs { -1.5, -1, -0.5, 0, 0.5, 1, 1.5 } do values[#values + 1] = limit + step end
+      end
+      for _, from in ipairs { "float32", "float64" } do
+        local x, want = gpu.array(values, from, device), {}
+        for i, v in ipairs(x:totable()) do
+          local cut = v ~= v and 0 or math.max(least, math.min(most, v))
+          want[i] = bits < 64 and math.tointeger(cut < 0 and math.ceil(cut) or math.floor(cut))
+        end
+        if bits < 64 then everywhere(x, dtype, want) end
+      end
+    end
+  end)
+
+  test("integers as floats and as wider integers", function()
+    for _, row in ipairs(INTEGERS) do
+      local dtype, bits, signed = table.unpack(row)
+      local values, singles, doubles = { 0, 1, 2, 100 }, {}, {}
+      for _, v in ipairs { 1 << (bits - 2) | 1, (1 << (bits - 1)) - 1, signed and -1 or 77, signed and -(1 << (bits - 1)) or 3 } do
+        values[#values + 1] = v
+      end
+      for i, v in ipairs(values) do
+        singles[i] = string.unpack("f", string.pack("f", v))
+        doubles[i] = v + 0.0
+      end
+      local x = gpu.array(values, dtype, device)
+      everywhere(x, "float32", singles)
+      everywhere(x, "float64", doubles)
+      everywhere(x, "int64", values)
+    end
+  end)
+
   test("small integers survive every dtype", function()
     local x = gpu.range(0, 100, "int32", device)
     for _, row in ipairs(INTEGERS) do assert(x:to(row[1]):to("int32"):equal(x), row[1]) end

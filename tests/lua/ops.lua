@@ -340,6 +340,68 @@ for _, device in ipairs(t.devices()) do
     t.eq(1 / gpu.array({ -4 }, "float32", device):fmod(2)[1], -1 / 0)
   end)
 
+  test("quotients and remainders of uint64", function()
+    local function divide(a, b) -- of unsigned numbers
+      if b == 0 then return 0 end
+      if b < 0 then return math.ult(a, b) and 0 or 1 end
+      if a >= 0 then return a // b end
+      local q = ((a >> 1) // b) << 1
+      return math.ult(a - q * b, b) and q or q + 1
+    end
+    local values = { 0, 1, 2, 3, 7, 1000, 999999937, (1 << 49) + 1, (1 << 50) - 1, 1 << 50, (1 << 50) + 1, 1 << 62,
+      math.maxinteger, math.mininteger, -2, -1 }
+    for most = 8, #values do -- of small numbers alone, and with some that are not
+      local a, b, quotients, rests = {}, {}, {}, {}
+      for i = 1, most do
+        for j = most, 1, -1 do
+          local q = divide(values[i], values[j])
+          a[#a + 1], b[#b + 1] = values[i], values[j]
+          quotients[#a], rests[#a] = q, values[j] == 0 and 0 or values[i] - q * values[j]
+        end
+      end
+      local x, y = gpu.array(a, "uint64", device):tile(50), gpu.array(b, "uint64", device):tile(50)
+      assert((x // y):equal(gpu.array(quotients, "uint64", device):tile(50)), most)
+      assert((x % y):equal(gpu.array(rests, "uint64", device):tile(50)), most)
+    end
+  end)
+
+  test("bits of all numbers of 16 bits, and of others", function()
+    local function count(v)
+      local bits = 0
+      while v ~= 0 do v, bits = v & (v - 1), bits + 1 end
+      return bits
+    end
+    local x = gpu.range(0, 65535, "int32", device)
+    local bits = gpu.array(t.list(65536, count), "int32", device)
+    assert(x:to("uint16"):bitwise_count():equal(bits:to("uint16")))
+    assert((x - 32768):to("int16"):bitwise_count():equal(gpu.array(
+      t.list(65536, function(i) return count(math.abs(i - 32768)) end), "int16", device)))
+    local high = x * 65536 + x:flip()
+    assert(high:to("uint32"):bitwise_count():equal((bits + bits:flip()):to("uint32")))
+    local wide = x:to("int64") * ((1 << 48) + (1 << 32) + 1)
+    assert(wide:to("uint64"):bitwise_count():equal(gpu.array(
+      t.list(65536, function(i) return count(i * ((1 << 48) + (1 << 32) + 1)) end), "uint64", device)))
+    t.same(gpu.array({ math.mininteger, -1, math.maxinteger }, "int64", device):bitwise_count():totable(), { 1, 1, 63 })
+    t.same(gpu.array({ -1 << 31, -1, (1 << 31) - 1 }, "int32", device):bitwise_count():totable(), { 1, 1, 31 })
+  end)
+
+  test("what all integers are", function()
+    for _, dtype in ipairs { "bool", "int8", "uint16", "int32", "uint64" } do
+      local x = gpu.array(t.list(600, function(i) return i % 2 == 0 end), "bool", device):to(dtype)
+      for _, v in ipairs { x, x["::3"], gpu.expand(x, 400, 600), gpu.expand(x:reshape(600, 1), 600, 500), x:reshape(20, 30).T } do
+        for _, name in ipairs { "isnan", "isinf", "isposinf", "isneginf" } do
+          local result = v[name](v)
+          t.eq(result.dtype, "bool")
+          t.eq(tostring(result.shape), tostring(v.shape))
+          assert(not result:any(), name)
+        end
+        assert(v:isfinite():all() and not v:isunordered(v):any())
+        assert((v | v):isfinite():all() and v:isfinite():sum() == v.size, dtype)
+        assert(gpu.where(v:isnan(), 1, 2):eq(2):all())
+      end
+    end
+  end)
+
   test("powers of common exponents, as numbers and among others", function()
     local inf = 1 / 0
     local bases = { 0, -0.0, 1, 2, 3, 0.1, 7.3, 1e-30, 1e30, inf, -inf, 0 / 0, -2, -0.7 }

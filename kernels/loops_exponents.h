@@ -1,0 +1,48 @@
+/* Rows that AVX-512 has instructions for, which take numbers without leading digits as any others: loops.c includes
+ * this behind the loops of ops.def, which say the same. */
+#ifndef KN_LOOPS_EXPONENTS_H
+#define KN_LOOPS_EXPONENTS_H
+
+#if defined __AVX512F__
+/* Both are over the vector a, and ldexp's over b, too; `mask` are the lanes that there are. Exponents are limited to
+ * what makes any number 0 or infinite, as 0 by infinity would be NaN; one that is NaN is the result. */
+#define BY_VECTORS(name, TYPE, S, MASK, VECTOR, value)                                                                 \
+    static void name(void *out, const void *pa, const void *pb, const void *pc, size_t n)                              \
+    {                                                                                                                  \
+        enum { LANES = 64 / sizeof(TYPE) };                                                                            \
+        (void)pb, (void)pc;                                                                                            \
+        for (size_t i = 0; i < n; i += LANES) {                                                                        \
+            const MASK mask = (MASK)(n - i < LANES ? (1u << (n - i)) - 1 : (MASK)-1);                                  \
+            const VECTOR a = _mm512_maskz_loadu_##S(mask, (const TYPE *)pa + i);                                       \
+            _mm512_mask_storeu_##S((TYPE *)out + i, mask, value(TYPE, S, a));                                          \
+        }                                                                                                              \
+    }
+#define IS_NAN(S, v)         _mm512_cmp_##S##_mask(v, v, _CMP_UNORD_Q)
+#define SCALED(TYPE, S, a)   scaled_##S(a, _mm512_maskz_loadu_##S(mask, (const TYPE *)pb + i))
+#define EXPONENT(TYPE, S, a) exponent_##S(_mm512_abs_##S(a))
+/* NaN comes through with all its bits where it does in the rows: `kept` are the lanes of ldexp's first operand. */
+#define EXPONENTS(S, VECTOR, kept)                                                                                     \
+    static inline VECTOR scaled_##S(VECTOR a, VECTOR b)                                                                \
+    {                                                                                                                  \
+        const VECTOR limit = _mm512_set1_##S(5000), least = _mm512_set1_##S(-5000);                                    \
+        const VECTOR by = _mm512_max_##S(_mm512_min_##S(b, limit), least);                                             \
+        const VECTOR v = _mm512_scalef_##S(a, _mm512_roundscale_##S(by, _MM_FROUND_TO_ZERO));                          \
+        return _mm512_mask_mov_##S(_mm512_mask_mov_##S(v, kept, a), IS_NAN(S, b), b);                                  \
+    }                                                                                                                  \
+    static inline VECTOR exponent_##S(VECTOR size)                                                                     \
+    {                                                                                                                  \
+        return _mm512_mask_mov_##S(_mm512_getexp_##S(size), IS_NAN(S, size), size);                                    \
+    }
+EXPONENTS(ps, __m512, 0)
+EXPONENTS(pd, __m512d, IS_NAN(pd, a))
+BY_VECTORS(ldexp_by_vectors_f32, float, ps, __mmask16, __m512, SCALED)
+BY_VECTORS(ldexp_by_vectors_f64, double, pd, __mmask8, __m512d, SCALED)
+BY_VECTORS(logb_by_vectors_f32, float, ps, __mmask16, __m512, EXPONENT)
+BY_VECTORS(logb_by_vectors_f64, double, pd, __mmask8, __m512d, EXPONENT)
+#define LDEXP_F32 ldexp_by_vectors_f32
+#define LDEXP_F64 ldexp_by_vectors_f64
+#define LOGB_F32  logb_by_vectors_f32
+#define LOGB_F64  logb_by_vectors_f64
+#endif
+
+#endif
