@@ -55,7 +55,7 @@ static inline uint64_t bits_of_double(double v)
 /* Adding this to a small double leaves it rounded to a whole number, which is then in the low bits. */
 #define ROUNDER 0x1.8p52
 
-/* 2^k of a whole |k| <= 1000. */
+/* 2^k of a whole k from -1022 to 1023. */
 static inline double power_of(double k)
 {
     return double_of_bits((bits_of_double(k + ROUNDER) + 1023) << 52);
@@ -435,7 +435,8 @@ static inline float atan_f32(float a)
 static inline float atan2_f32(float a, float b)
 {
     double y = fabsf(a), x = fabsf(b);
-    double v = atan_of(at_most(y, 0x1p200), at_least(at_most(x, 0x1p200), 0x1p-400)); /* 0 and infinity by numbers */
+    /* 0 and infinity by numbers, whose quotients with all others are less than any float32 or too great. */
+    double v = atan_of(at_most(y, 0x1p300), at_least(at_most(x, 0x1p300), 0x1p-400));
     v = copysignf(1, b) < 0 ? 0x1.921fb54442d18p1 - v : v;
     return (a != a) | (b != b) ? a + b : copysignf((float)v, a);
 }

@@ -300,8 +300,7 @@ ALWAYS_INLINE float lgamma_positive_f32(float a)
 }
 
 /* Of x >= 1: log(x) - q / x with a polynomial q over (x - 1) / (x + 1), of which the error is 2^-57; of less by that of
- * x + 1, in *upper; near its zero by a polynomial over the distance t to it. The logarithm is a step of its own,
- * before. */
+ * x + 1, in *upper; near its zero by a polynomial over the distance t to it. */
 ALWAYS_INLINE double digamma_and(double x, double *upper)
 {
     double y = x < 1 ? x + 1 : x, inverse = 1 / (y * (y + 1)), u = (y - 1) * (y * inverse);
@@ -387,13 +386,11 @@ ALWAYS_INLINE double digamma_f64(double a)
     return (a <= 0) & (rint(a) == a) ? __builtin_nan("") : v;
 }
 
-/* Below 0 by psi(1 - x), too. */
+/* Below 0, where two numbers of nearly the same size leave few of their digits, all digits of a double are needed. */
 ALWAYS_INLINE float digamma_f32(float a)
 {
-    double x = a, up = a < 0 ? 1 - x : x, v = digamma_positive_wide(up);
-    struct two_sides turns = turns_of(x);
-    v = a < 0 ? v - 2 * QUARTER * turns.cosine / turns.sine : v;
-    return (a <= 0) & (rintf(a) == a) ? __builtin_nanf("") : (float)v;
+    double above = digamma_positive_wide(a), any = digamma_f64(a);
+    return (float)(a > 0 ? above : any);
 }
 
 #endif

@@ -14,6 +14,8 @@ bool kn_quick_available(void)
 #define AVX2      __attribute__((target("avx2,popcnt")))
 #define AVX512    __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx2,popcnt")))
 #define MOST_ROWS 16 /* of a table, so many vectors are sorted in registers */
+#define BLOCK     16 /* rows of each part of a taller table (quicksort_tall.h) */
+#define MOST_TALL 8  /* blocks */
 #define ALWAYS    static inline __attribute__((always_inline))
 
 /* For each set of lanes, as bits: the numbers of the lanes that are in it, then of those that are not. */

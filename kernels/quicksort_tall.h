@@ -4,8 +4,6 @@
  * Sorted columns are joined as in a bitonic network, and every joining passes over the table twice: first over rows i
  * and BLOCK - 1 - i of all blocks, among which everything that crosses blocks or columns is compared, then over each
  * block for itself. */
-#define BLOCK     16
-#define MOST_TALL 8 /* blocks */
 
 /* One row of each block: columns of them that are bitonic, so that no row of a block is to come before one of another.
  */

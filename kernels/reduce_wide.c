@@ -207,7 +207,7 @@ static bool side_by_side(const struct kn_reduce_pass *p, size_t item, size_t apa
 /* Where elements are stored, the items are read as KN_SUMMED_ROWS streams, each from one item on to the next: Intel's
  * processors fetch ahead along a few long streams better than along many short ones. AMD's do so best along a single
  * one, where items are not so short that four together are sooner summed up. */
-#define SHORT_ITEM 128
+#define SHORT_ITEM 128 /* numbers of an item, of which a complex one has two */
 static bool in_streams(const struct kn_reduce_pass *p, size_t item)
 {
     if (!stored(p)) return false;

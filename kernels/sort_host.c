@@ -432,12 +432,14 @@ static void sort_long(struct job *j, int64_t r, struct slices *s)
 }
 
 /* ---- long rows of elements of 1 and 2 bytes: there are so few different ones that they are counted ---- */
-#define CHUNK 2048 /* elements that are turned into keys at a time */
+#define CHUNK       2048 /* elements that are turned into keys at a time */
+#define EACH_KEY    4    /* elements of a slice for each key, or clearing and summing up its tables would take longer */
+#define KEYS_SUMMED 4096 /* at a time, by one thread */
 struct census {
     struct job *j;
     size_t slices, keys;
     uint32_t *counts; /* two tables for each slice, by turns, so that equal neighbours need not wait for each other */
-    size_t *begins;   /* where each key's elements begin in the result, and the end */
+    size_t *begins;   /* how many elements have a key; then where they begin in the result, and the end */
     const char *row;
     char *to;
 };
@@ -465,14 +467,26 @@ static void count_piece(void *context, size_t begin, size_t end, int worker)
     for (size_t i = begin; i < end; i++) count_slice(context, i);
 }
 
+static void sum_piece(void *context, size_t begin, size_t end, int worker)
+{
+    const struct census *c = context;
+    (void)worker;
+    memset(c->begins + begin, 0, (end - begin) * sizeof *c->begins);
+    for (size_t i = 0; i < 2 * c->slices; i++) {
+        const uint32_t *counts = c->counts + i * c->keys;
+        for (size_t key = begin; key < end; key++) c->begins[key] += counts[key];
+    }
+}
+
 static void sum_counts(struct census *c)
 {
     size_t sum = 0;
-    for (size_t key = 0; key < c->keys; key++) {
+    rt_parallel_for(c->keys, KEYS_SUMMED, sum_piece, c);
+    for (size_t key = 0; key <= c->keys; key++) {
+        const size_t n = key < c->keys ? c->begins[key] : 0;
         c->begins[key] = sum;
-        for (size_t i = 0; i < 2 * c->slices; i++) sum += c->counts[i * c->keys + key];
+        sum += n;
     }
-    c->begins[c->keys] = sum;
 }
 
 static void fill_piece(void *context, size_t begin, size_t end, int worker)
@@ -499,8 +513,9 @@ static bool is_counted(const struct job *j)
 
 static enum rt_status sort_counted(struct job *j, struct rt_error *e)
 {
-    const size_t keys = (size_t)1 << 8 * j->element_bytes, slices = (size_t)rt_thread_count();
-    const size_t bytes = (size_t)j->s->length * j->element_bytes;
+    const size_t n = (size_t)j->s->length, bytes = n * j->element_bytes, keys = (size_t)1 << 8 * j->element_bytes;
+    const size_t most = n < 2 * EACH_KEY * keys ? 1 : n / (EACH_KEY * keys), workers = (size_t)rt_thread_count();
+    const size_t slices = workers < most ? workers : most;
     struct census c = {.j = j, .slices = slices, .keys = keys};
     c.counts = rt_alloc(2 * slices * keys * sizeof *c.counts);
     c.begins = rt_alloc((keys + 1) * sizeof *c.begins);

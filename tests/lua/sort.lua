@@ -151,12 +151,12 @@ t.test("the best of many", function()
 end)
 
 -- Values alone, which are counted, beside those that the indices choose.
-t.test("long rows of few different elements", function()
+local function sort_rows_of_few(length, dtypes)
   gpu.seed(5)
-  for _, dtype in ipairs { "int8", "uint8", "int16", "uint16", "float16", "bfloat16", "bool" } do
+  for _, dtype in ipairs(dtypes) do
     local float = dtype:match "float"
-    local x = float and gpu.randn({ 3, 70001 }, dtype, "cpu") or
-      gpu.random.integers(0, 70000, { 3, 70001 }, "int64", "cpu"):to(dtype)
+    local x = float and gpu.randn({ 3, length }, dtype, "cpu") or
+      gpu.random.integers(0, 70000, { 3, length }, "int64", "cpu"):to(dtype)
     if float then x["1:2, ::1000"], x["2:3, ::777"], x["::2, ::333"], x["::2, 5"] = 0 / 0, -0.0, 0, -math.huge end
     for _, descending in ipairs { false, true } do
       local sorted = x:sort(2, descending)
@@ -173,6 +173,15 @@ t.test("long rows of few different elements", function()
       end
     end
   end
+end
+
+t.test("long rows of few different elements", function()
+  sort_rows_of_few(70001, { "int8", "uint8", "int16", "uint16", "float16", "bfloat16", "bool" })
+  sort_rows_of_few(t.brief(800003, 70001), { "int16", "float16" }) -- which several threads count
 end)
+
+for _, threads in ipairs { 1, 3, 16 } do
+  t.again("tests/lua/sort.lua 'long rows of few'", "LUNARRAY_THREADS=" .. threads, 0)
+end
 
 t.done()
