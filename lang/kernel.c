@@ -1,13 +1,12 @@
-/* Kernel objects: their fields, and launching them. */
+/* Kernel objects, and launching them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "lang/card.h"
 #include "lang/check.h"
 #include "lang/closest.h"
 #include "lang/complex.h"
+#include "lang/kernel.h"
 #include "lang/stream.h"
-#include "runtime/spelling.h"
 
 #define LG_LAUNCHER "lunarray.launcher"
 
@@ -341,7 +340,7 @@ static int kernel_call(lua_State *L)
     return push_launcher(L, &l, 4);
 }
 
-static int kernel_forall(lua_State *L)
+int lg_kernel_forall(lua_State *L)
 {
     check_kernel(L, 1);
     struct lg_launch l = {.forall = luaL_checkinteger(L, 2)};
@@ -351,7 +350,7 @@ static int kernel_forall(lua_State *L)
     return push_launcher(L, &l, 3);
 }
 
-static int kernel_global(lua_State *L)
+int lg_kernel_global(lua_State *L)
 {
     struct lg_kernel *k = check_kernel(L, 1);
     const char *name = luaL_checkstring(L, 2);
@@ -382,184 +381,8 @@ static int launcher_tostring(lua_State *L)
     return 1;
 }
 
-/* ---- fields ---- */
-
-/* "int n, float a, const float *x" in parentheses, of any length. */
-static void push_signature(lua_State *L, const struct rt_entry *entry)
-{
-    luaL_Buffer b;
-    luaL_buffinit(L, &b);
-    luaL_addchar(&b, '(');
-    for (size_t i = 0; i < entry->param_count; i++) {
-        const struct rt_param *p = &entry->params[i];
-        size_t n = strlen(p->type);
-        char last = n ? p->type[n - 1] : 0;
-        if (i) luaL_addstring(&b, ", ");
-        luaL_addlstring(&b, p->type, n);
-        if (!p->name || last == ')' || last == ']') continue;
-        if (last != '*' && last != '&') luaL_addchar(&b, ' ');
-        luaL_addstring(&b, p->name);
-    }
-    luaL_addchar(&b, ')');
-    luaL_pushresult(&b);
-}
-
-static void push_params(lua_State *L, const struct rt_entry *entry)
-{
-    static const char *const kinds[] = {[RT_PARAM_POINTER] = "pointer",
-                                        [RT_PARAM_VALUE] = "value",
-                                        [RT_PARAM_STRUCT] = "struct",
-                                        [RT_PARAM_TEXTURE] = "texture",
-                                        [RT_PARAM_SURFACE] = "surface"};
-    lua_createtable(L, (int)entry->param_count, 0);
-    for (size_t i = 0; i < entry->param_count; i++) {
-        const struct rt_param *p = &entry->params[i];
-        lua_createtable(L, 0, 6);
-        lua_pushstring(L, p->name);
-        lua_setfield(L, -2, "name");
-        lua_pushstring(L, p->type);
-        lua_setfield(L, -2, "type");
-        lua_pushstring(L, kinds[p->kind]);
-        lua_setfield(L, -2, "kind");
-        if (p->dtype != RT_DTYPE_COUNT) lua_pushstring(L, rt_dtypes[p->dtype].name);
-        if (p->dtype != RT_DTYPE_COUNT) lua_setfield(L, -2, "dtype");
-        lua_pushinteger(L, (lua_Integer)p->size);
-        lua_setfield(L, -2, "size");
-        lua_pushinteger(L, (lua_Integer)p->offset);
-        lua_setfield(L, -2, "offset");
-        lua_rawseti(L, -2, (lua_Integer)i + 1);
-    }
-}
-
-static const char *const fields[] = {"name",      "signature",  "params",  "source",      "ptx",
-                                     "log",       "registers",  "shared",  "local_bytes", "max_threads",
-                                     "device",    "compile_ms", "load_ms", "cached",      "launches",
-                                     "launch_ms", "forall",     "global",  "occupancy",   NULL};
-
-static bool push_field(lua_State *L, const struct lg_kernel *k, const char *key)
-{
-    const struct rt_kernel *r = &k->loaded[0];
-    const struct rt_program *p = r->program;
-    if (!strcmp(key, "forall"))
-        lua_pushcfunction(L, kernel_forall);
-    else if (!strcmp(key, "global"))
-        lua_pushcfunction(L, kernel_global);
-    else if (!strcmp(key, "occupancy"))
-        lua_pushcfunction(L, lg_kernel_occupancy);
-    else if (!strcmp(key, "name"))
-        lua_pushstring(L, r->entry->name);
-    else if (!strcmp(key, "signature"))
-        push_signature(L, r->entry);
-    else if (!strcmp(key, "params"))
-        push_params(L, r->entry);
-    else if (!strcmp(key, "source"))
-        lua_pushstring(L, p->text);
-    else if (!strcmp(key, "ptx"))
-        lua_pushstring(L, p->ptx);
-    else if (!strcmp(key, "log"))
-        lua_pushstring(L, p->log);
-    else if (!strcmp(key, "registers"))
-        lua_pushinteger(L, r->registers);
-    else if (!strcmp(key, "shared"))
-        lua_pushinteger(L, r->shared_bytes);
-    else if (!strcmp(key, "local_bytes"))
-        lua_pushinteger(L, r->local_bytes);
-    else if (!strcmp(key, "max_threads"))
-        lua_pushinteger(L, r->max_threads);
-    else if (!strcmp(key, "device"))
-        lg_push_device(L, k->family->devices[0]);
-    else if (!strcmp(key, "compile_ms"))
-        lua_pushnumber(L, p->compile_ms);
-    else if (!strcmp(key, "load_ms"))
-        lua_pushnumber(L, p->load_ms);
-    else if (!strcmp(key, "cached"))
-        lua_pushboolean(L, p->cached);
-    else if (!strcmp(key, "launches"))
-        lua_pushinteger(L, (lua_Integer)k->launches.count);
-    else if (!strcmp(key, "launch_ms") && k->launches.count && k->launches.ms >= 0)
-        lua_pushnumber(L, k->launches.ms);
-    else if (!strcmp(key, "launch_ms"))
-        lua_pushnil(L);
-    else
-        return false;
-    return true;
-}
-
-static bool has_global(const struct lg_kernel *k, const char *name)
-{
-    struct rt_array bytes;
-    bool found = rt_kernel_global(&k->loaded[0], name, RT_UINT8, &bytes, NULL) == RT_OK;
-    if (found) rt_array_release(&bytes);
-    return found;
-}
-
-/* The field that is spelt nearly so, or that CuPy, Numba and PyCUDA call so; NULL: none. */
-static const char *closest_field(const char *name)
-{
-    static const char *const others[][2] = {{"num_regs", "registers"},
-                                            {"shared_size_bytes", "shared"},
-                                            {"local_size_bytes", "local_bytes"},
-                                            {"max_threads_per_block", "max_threads"},
-                                            {"inspect_asm", "ptx"},
-                                            {"code", "source"}};
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (!strcmp(name, others[i][0])) return others[i][1];
-    for (int i = 0; fields[i]; i++)
-        if (rt_spelling_distance(name, fields[i]) <= (strlen(name) < 6 ? 1 : 2)) return fields[i];
-    return NULL;
-}
-
-static int kernel_index(lua_State *L)
-{
-    const struct lg_kernel *k = check_kernel(L, 1);
-    if (lua_type(L, 2) == LUA_TSTRING && push_field(L, k, lua_tostring(L, 2))) return 1;
-    if (lua_type(L, 2) == LUA_TSTRING && !strcmp(k->loaded[0].entry->name, lua_tostring(L, 2))) {
-        lua_settop(L, 1); /* as in the table that a source with several kernels gives */
-        return 1;
-    }
-    if (lua_type(L, 2) == LUA_TSTRING && has_global(k, lua_tostring(L, 2)))
-        return luaL_error(L, "a kernel has no field '%s'; the variable of its source is k:global(\"%s\")",
-                          lua_tostring(L, 2), lua_tostring(L, 2));
-    const char *name = luaL_tolstring(L, 2, NULL), *close = closest_field(name);
-    if (close) return luaL_error(L, "a kernel has no field '%s'; did you mean '%s'?", name, close);
-    return luaL_error(L,
-                      "a kernel has no field '%s'; it is launched by k(grid, block)(arguments), and "
-                      "gpu.help \"kernel\" lists its fields",
-                      name);
-}
-
-static int kernel_fields(lua_State *L)
-{
-    return lg_push_names(L, fields);
-}
-
-static int kernel_tostring(lua_State *L)
-{
-    const struct lg_kernel *k = check_kernel(L, 1);
-    const struct rt_kernel *r = &k->loaded[0];
-    push_signature(L, r->entry);
-    lua_pushfstring(L, "kernel %s%s on %s: %d registers", r->entry->name, lua_tostring(L, -1),
-                    k->family->devices[0]->name, r->registers);
-    if (r->shared_bytes) {
-        lua_pushfstring(L, ", %d bytes shared", r->shared_bytes);
-        lua_concat(L, 2);
-    }
-    return 1;
-}
-
-static int kernel_display(lua_State *L)
-{
-    const struct lg_kernel *k = check_kernel(L, 1);
-    lua_createtable(L, 0, 1);
-    push_signature(L, k->loaded[0].entry);
-    lg_push_kernel_html(L, k, lua_tostring(L, -1));
-    lua_setfield(L, -3, "text/html");
-    lua_pop(L, 1);
-    return 1;
-}
-
 static const struct lg_function methods[] = {
-    {"forall", kernel_forall, "k:forall(n [, options [, stream]])",
+    {"forall", lg_kernel_forall, "k:forall(n [, options [, stream]])",
      "Chooses block and grid for n threads in one dimension; call the result with the kernel's arguments.\n"
      "There may be more threads than n in the last block: the kernel checks its index.\n"
      "Options: as in k(grid, block, options).",
@@ -570,7 +393,7 @@ static const struct lg_function methods[] = {
      "local x = gpu.zeros(1000, 'int32')\n"
      "k:forall(1000)(1000, x)\n"
      "assert(x:sum() == 1000)"},
-    {"global", kernel_global, "k:global(name [, dtype])",
+    {"global", lg_kernel_global, "k:global(name [, dtype])",
      "A __device__ or __constant__ variable of the kernel's source as an array over its memory, to read and write.\n"
      "Type and shape are those of the source; what is no array has one element, float4 and the like a last axis of 4. "
      "With a dtype, of a struct for example, it is seen as one axis of such elements. The variable is that of the "
@@ -597,47 +420,18 @@ static const struct lg_function methods[] = {
      "for _, o in ipairs(k:occupancy()) do print(o.block, o.fraction, o.limiter) end"},
     {0}};
 
-/* Documentation of fields, which are not functions. */
-static const struct lg_function documented[] = {
-    {"name", NULL, "k.name", "The kernel's name, with template arguments.", NULL},
-    {"signature", NULL, "k.signature", "The parameters as CUDA C writes them.", NULL},
-    {"params", NULL, "k.params", "A list of the parameters: name, type, kind, dtype, size and offset in bytes.", NULL},
-    {"source", NULL, "k.source", "The CUDA C that it was compiled from.", NULL},
-    {"ptx", NULL, "k.ptx", "The PTX that the compiler made of the source.", NULL},
-    {"log", NULL, "k.log", "The compiler's warnings, empty when there were none.", NULL},
-    {"registers", NULL, "k.registers", "32-bit registers that one thread uses (on simt an estimate).", NULL},
-    {"shared", NULL, "k.shared", "Bytes of shared memory that a block uses, the dynamic ones not counted.", NULL},
-    {"local_bytes", NULL, "k.local_bytes", "Bytes of local memory that one thread uses.", NULL},
-    {"max_threads", NULL, "k.max_threads", "The largest block that it can be launched with, in threads.", NULL},
-    {"device", NULL, "k.device", "The device that it was compiled for first.", NULL},
-    {"compile_ms", NULL, "k.compile_ms", "Milliseconds that NVRTC took, now or when the cached PTX was made.", NULL},
-    {"load_ms", NULL, "k.load_ms", "Milliseconds that gpu.kernel took to get the PTX, from the cache or by compiling.",
-     NULL},
-    {"cached", NULL, "k.cached", "Whether the PTX came from the disk cache.", NULL},
-    {"launches", NULL, "k.launches",
-     "How many launches there were; those of gpu.profile and gpu.trace are not counted.", NULL},
-    {"launch_ms", NULL, "k.launch_ms",
-     "Milliseconds that the last launch took on the software GPU; nil after one on a GPU, which gpu.time measures.",
-     NULL},
-    {0}};
-
 void lg_open_kernel_objects(lua_State *L)
 {
-    static const luaL_Reg kernel_meta[] = {{"__gc", kernel_gc},
-                                           {"__call", kernel_call},
-                                           {"__index", kernel_index},
-                                           {"__tostring", kernel_tostring},
-                                           {"__fields", kernel_fields},
-                                           {"__display", kernel_display},
-                                           {NULL, NULL}};
+    static const luaL_Reg kernel_meta[] = {{"__gc", kernel_gc}, {"__call", kernel_call}, {NULL, NULL}};
     static const luaL_Reg launcher_meta[] = {
         {"__call", launcher_call}, {"__tostring", launcher_tostring}, {NULL, NULL}};
     luaL_newmetatable(L, LG_KERNEL);
     luaL_setfuncs(L, kernel_meta, 0);
+    lg_open_kernel_fields(L);
     luaL_newmetatable(L, LG_LAUNCHER);
     luaL_setfuncs(L, launcher_meta, 0);
     lua_newtable(L);
     lg_register(L, "kernel", methods);
     lua_pop(L, 3);
-    for (const struct lg_function *row = documented; row->name; row++) lg_document(L, "kernel", row);
+    lg_document_kernel_fields(L);
 }

@@ -1,4 +1,4 @@
-/* Kernel objects inside lang/: compile.c makes them, kernel.c launches them and answers for their fields,
+/* Kernel objects inside lang/: compile.c makes them, kernel.c launches them, kernel_fields.c answers for their fields,
  * occupancy.c tells how many fit. */
 #ifndef LG_KERNEL_H
 #define LG_KERNEL_H
@@ -71,6 +71,11 @@ void lg_open_time(lua_State *L);      /* gpu.time, gpu.benchmark, gpu.synchroniz
 struct rt_occupancy;
 void lg_push_occupancy(lua_State *L, const struct rt_occupancy *o);
 int lg_kernel_occupancy(lua_State *L);
+int lg_kernel_forall(lua_State *L); /* k:forall(...) and k:global(...). [raises] */
+int lg_kernel_global(lua_State *L);
+/* Gives the metatable at the top what answers for a kernel's fields; documents these. [raises] */
+void lg_open_kernel_fields(lua_State *L);
+void lg_document_kernel_fields(lua_State *L);
 
 /* Pushes a kernel object of the family's first module. name NULL: its only kernel. [raises] */
 void lg_push_kernel(lua_State *L, struct lg_family *f, const char *name);
