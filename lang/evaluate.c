@@ -154,6 +154,22 @@ static int load_magic(lua_State *L)
     return 1;
 }
 
+/* Whether the cell assigns to one of its own constants, which the session's variables no longer are: pushes Lua's
+ * message then. */
+static bool push_assigned_constant(lua_State *L, struct loading *l)
+{
+    const struct lg_source *source = l->source;
+    if (!l->cell.constants) return false;
+    l->scratch.length = 0;
+    for (int i = 1; i < source->first_line; i++) lg_buffer_puts(&l->scratch, "\n");
+    lg_buffer_add(&l->scratch, source->text, source->length);
+    if (l->scratch.failed) return false;
+    int status = load(L, l->scratch.data, l->scratch.length, source->chunk);
+    if (status == LUA_ERRSYNTAX && strstr(lua_tostring(L, -1), "attempt to assign to const variable")) return true;
+    lua_pop(L, 1);
+    return false;
+}
+
 static int compile(lua_State *L, struct loading *l, bool *show)
 {
     const struct lg_source *source = l->source;
@@ -163,6 +179,7 @@ static int compile(lua_State *L, struct loading *l, bool *show)
         return LUA_ERRMEM;
     }
     *show = !l->cell.silenced;
+    if (push_assigned_constant(L, l)) return LUA_ERRSYNTAX;
     int status = load(L, l->cell.text.data, l->cell.text.length, source->chunk);
     if (status == LUA_ERRMEM) return status;
     if (!l->cell.silenced || status != LUA_OK) status = load_expression(L, l, status);

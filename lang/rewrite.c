@@ -84,7 +84,7 @@ static bool ends_statement(const struct rewriter *r)
 struct name_list {
     struct lg_lexer after; /* the lexer behind its last token */
     size_t end;            /* of its last token */
-    bool good, stays, has_value;
+    bool good, stays, constant, has_value;
 };
 
 /* Reads "<attribute>" when it is there. False when it is malformed or unknown. */
@@ -96,7 +96,9 @@ static bool read_attribute(struct lg_lexer *x, struct name_list *l)
     if (!lg_lexer_code(&y, &t) || t.kind != LG_TOKEN_NAME) return false;
     if (lg_token_is(&y, &t, "close")) {
         l->stays = true;
-    } else if (!lg_token_is(&y, &t, "const")) {
+    } else if (lg_token_is(&y, &t, "const")) {
+        l->constant = true;
+    } else {
         return false;
     }
     if (!lg_lexer_code(&y, &t) || !lg_token_is(&y, &t, ">")) return false;
@@ -164,6 +166,7 @@ static void rewrite_local(struct rewriter *r, const struct lg_token *local)
     if (!l.good) return;
     read_names(r, l.stays ? &r->fixed : &r->out->names);
     if (l.stays) return;
+    r->out->constants |= l.constant;
     copy(r, local->start);
     blank(r, local->end);
     copy_names(r, &l);

@@ -22,10 +22,11 @@ struct lg_cell {
     struct lg_buffer names;  /* the session's variables that it declares, once or more, each ended by a NUL */
     struct lg_start *starts; /* where statements may start at the top level: line starts and after ';' */
     size_t start_count, start_capacity;
-    size_t end;    /* of the last token that is no ';', in the rewritten text */
-    bool silenced; /* the cell ends in ';' */
-    bool magic;    /* it has magic lines */
-    bool failed;   /* out of memory */
+    size_t end;     /* of the last token that is no ';', in the rewritten text */
+    bool silenced;  /* the cell ends in ';' */
+    bool magic;     /* it has magic lines */
+    bool constants; /* it declares variables that are constant in Lua, but not in later cells */
+    bool failed;    /* out of memory */
 };
 
 /* Fills *out (all zeros before); release it in any case. False when out of memory. */

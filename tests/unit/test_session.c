@@ -43,6 +43,17 @@ TEST(results)
     }
 }
 
+TEST(a_cell_does_not_assign_to_its_own_constants)
+{
+    start();
+    CHECK_HAS(fails("local c <const> = 1\nc = 2"), ":2: attempt to assign to const variable 'c'");
+    CHECK_STR(run("c"), "r|nil");
+    CHECK_HAS(fails("local c <const> = 1; function f() c = 2 end\nc"), "attempt to assign to const variable 'c'");
+    CHECK_STR(run("local c <const>, d = 1, 2 d = 3\nc + d"), "r|4");
+    CHECK_STR(run("c = 5\nc"), "r|5"); /* later cells may change it */
+    CHECK_STR(run("local c <const> = 1 local c = 2 c = 3\nc"), "r|3");
+}
+
 TEST(readable_values)
 {
     start();
