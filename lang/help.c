@@ -116,28 +116,67 @@ static int goes_with(const char *name, const struct lg_function *row, const char
     return prose && row->doc && strcasestr(row->doc, word) ? 3 : 0;
 }
 
-bool lg_push_found(lua_State *L, const char *word)
+/* The least of these numbers, that is the best, that a name has with the word; 4: the word occurs nowhere. */
+static int best_rank(lua_State *L, const char *const *names, size_t count, const char *word)
 {
-    size_t count;
-    luaL_Buffer b;
-    int top = lua_gettop(L), best = 4, shown = 0, all = 0;
-    const char **names = push_sorted_names(L, &count);
+    int best = 4;
     for (size_t i = 0; i < count && *word; i++) {
         int rank = goes_with(names[i], lg_doc_by_name(L, names[i]), word);
         if (rank && rank < best) best = rank;
     }
+    return best;
+}
+
+static bool is_module(lua_State *L, const char *word)
+{
+    size_t count;
+    int top = lua_gettop(L);
+    const char **names = push_sorted_names(L, &count);
+    bool found = best_rank(L, names, count, word) == 1;
+    lua_settop(L, top);
+    return found;
+}
+
+/* Pushes the word without what may follow it in a name: "gpu.fft" of "gpu.fft."; "" for gpu, which has everything. */
+static const char *push_trimmed(lua_State *L, const char *word)
+{
+    size_t length = strlen(word);
+    while (length > 0 && word[length - 1] == '.') length--;
+    return lua_pushlstring(L, word, length == 3 && strncmp(word, "gpu", 3) == 0 ? 0 : length);
+}
+
+/* Adds the names of this rank to `listed` of them, as long as there is room; returns how many there are by then. */
+static int add_found(lua_State *L, luaL_Buffer *b, const char *const *names, size_t count, const char *word, int rank,
+                     int listed)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct lg_function *row = lg_doc_by_name(L, names[i]);
+        if (goes_with(names[i], row, word) == rank && listed++ < FOUND_LINES) add_summary(b, names[i], row);
+    }
+    return listed;
+}
+
+bool lg_push_found(lua_State *L, const char *word)
+{
+    size_t count;
+    luaL_Buffer b;
+    int top = lua_gettop(L), listed = 0;
+    word = push_trimmed(L, word);
+    if (!*word) {
+        push_overview(L);
+        lua_replace(L, top + 1);
+        lua_settop(L, top + 1);
+        return true;
+    }
+    const char **names = push_sorted_names(L, &count);
+    int best = best_rank(L, names, count, word);
     luaL_buffinit(L, &b);
     lua_pushfstring(L, best == 1 ? "functions of %s:\n" : "nothing is called '%s'; it occurs in\n", word);
     luaL_addvalue(&b);
-    for (size_t i = 0; i < count && best < 4; i++) {
-        const struct lg_function *row = lg_doc_by_name(L, names[i]);
-        int rank = goes_with(names[i], row, word);
-        if (!rank || (best == 1 && rank > 1) || all++ >= FOUND_LINES) continue;
-        add_summary(&b, names[i], row);
-        shown++;
-    }
-    if (all > shown) {
-        lua_pushfstring(L, "... and %d more\n", all - shown);
+    for (int rank = best; rank <= (best == 1 ? 1 : 3); rank++)
+        listed = add_found(L, &b, names, count, word, rank, listed);
+    if (listed > FOUND_LINES) {
+        lua_pushfstring(L, "... and %d more\n", listed - FOUND_LINES);
         luaL_addvalue(&b);
     }
     luaL_addstring(&b, "gpu.help \"name\" tells more about one of them.");
@@ -170,13 +209,23 @@ const char *lg_push_way_out(lua_State *L, const char *word)
 
 /* ---- the functions ---- */
 
+/* What is known of "array" is a function, of "array." the methods. */
+static const struct lg_function *check_trimmed(lua_State *L, int idx)
+{
+    if (lua_type(L, idx) != LUA_TSTRING) return check_topic(L, idx);
+    bool dot = lua_rawlen(L, idx) > 0 && lua_tostring(L, idx)[lua_rawlen(L, idx) - 1] == '.';
+    push_trimmed(L, lua_tostring(L, idx));
+    lua_replace(L, idx);
+    return dot && is_module(L, lua_tostring(L, idx)) ? NULL : check_topic(L, idx);
+}
+
 static int help(lua_State *L)
 {
     lua_settop(L, 1); /* so that a missing argument is nil, and not what comes next */
     if (lua_isnil(L, 1)) {
         push_overview(L);
     } else {
-        const struct lg_function *row = check_topic(L, 1);
+        const struct lg_function *row = check_trimmed(L, 1);
         if (row)
             push_help(L, row);
         else if (lua_type(L, 1) != LUA_TSTRING)
@@ -216,8 +265,8 @@ static const struct lg_function functions[] = {
     {"help", help, "gpu.help([name])",
      "Prints what is known of a function, or a list of all functions.\n"
      "`name` is a string such as \"linspace\" or \"array.sum\", a module's such as \"fft\", the function itself, or one of the topics \"indexing\", "
-     "\"dtypes\", \"broadcasting\", \"devices\", \"memory\", \"numpy\", \"random\" and \"files\".",
-     "gpu.help('linspace')\ngpu.help(gpu.zeros)"},
+     "\"dtypes\", \"broadcasting\", \"devices\", \"memory\", \"numpy\", \"random\" and \"files\". Any other word is searched for in names and texts, as \"eigenvalue\".",
+     "gpu.help('linspace')\ngpu.help(gpu.zeros)\ngpu.help 'eigenvalue'"},
     {"docs", docs, "gpu.docs()",
      "The documentation as data: a list, sorted by name, of tables with name, signature, doc and example.",
      "assert(#gpu.docs() > 50 and gpu.docs()[1].doc)"},

@@ -6,7 +6,8 @@
 #include "lang/lang.h"
 #include "lang/lookup.h"
 
-#define CUDA "it is known in CUDA C only, in gpu.kernel [[ ... ]]"
+#define MOST_TABLES 20 /* that are followed by __index */
+#define CUDA        "it is known in CUDA C only, in gpu.kernel [[ ... ]]"
 
 /* Names that other languages have, where Lua's and gpu's tables have no such key. */
 static const struct {
@@ -82,19 +83,21 @@ static const struct {
 static const char *const libraries[] = {"np", "numpy", "cp", "cupy", "torch", "numba", "jnp", "jax", "pycuda", "tf"};
 
 /* Pushes what the name before the '.' or ':' that the place follows stands for; or nothing. */
-static bool push_owner(lua_State *L, const struct lg_place *p)
+static bool push_owner(lua_State *L, const struct lg_place *p, struct lg_token *owner)
 {
     struct lg_lexer x;
-    struct lg_token t, owner = {0}, before = {0};
+    struct lg_token t, before = {0};
+    *owner = before;
     if (!p->at) return false;
     lg_lexer_init(&x, p->text, (size_t)(p->at - p->text));
     while (lg_lexer_code(&x, &t)) {
-        owner = before;
+        *owner = before;
         before = t;
     }
-    if (owner.kind != LG_TOKEN_NAME || (!lg_token_is(&x, &before, ".") && !lg_token_is(&x, &before, ":"))) return false;
+    if (owner->kind != LG_TOKEN_NAME || (!lg_token_is(&x, &before, ".") && !lg_token_is(&x, &before, ":")))
+        return false;
     lg_push_env(L);
-    lua_pushlstring(L, p->text + owner.start, owner.end - owner.start);
+    lua_pushlstring(L, p->text + owner->start, owner->end - owner->start);
     if (lg_push_field(L, -2)) {
         lua_remove(L, -2);
         return true;
@@ -140,11 +143,16 @@ static bool push_foreign(lua_State *L, const char *name)
     return false;
 }
 
-/* Pushes the known name that is closest, if one is close. */
+/* Pushes the known name that is closest, if one is close; of a table's keys, or of those that it has by __index. */
 static bool push_similar(lua_State *L, int table, int other, const char *name)
 {
     const char *best = lg_closest_key(L, table, name, NULL);
     if (other) best = lg_closest_key(L, other, name, best);
+    lua_pushvalue(L, table);
+    for (int i = 0; i < MOST_TABLES && luaL_getmetafield(L, -1, "__index") == LUA_TTABLE; i++) {
+        lua_replace(L, -2);
+        best = lg_closest_key(L, lua_gettop(L), name, best);
+    }
     if (!best) return false;
     lua_pushfstring(L, "did you mean '%s'?", best);
     return true;
@@ -159,12 +167,16 @@ static const char *quoted(lua_State *L, const char *message, const char *kind)
     return lua_pushlstring(L, at, strcspn(at, "'"));
 }
 
-static bool push_for_global(lua_State *L, const char *name)
+/* Another language's word is called or stands alone (`use`); one that has a field or is reckoned with, as list in
+ * list.x, may be a slip in the name of a variable, too. */
+static bool push_for_global(lua_State *L, const char *name, bool use)
 {
-    if (push_foreign(L, name) || push_qualified(L, name)) return true;
     lg_push_variables(L);
+    int variables = lua_gettop(L);
+    if (!use && push_similar(L, variables, 0, name)) return true;
+    if (push_foreign(L, name) || push_qualified(L, name)) return true;
     lua_pushglobaltable(L);
-    return push_similar(L, lua_gettop(L) - 1, lua_gettop(L), name);
+    return push_similar(L, variables, lua_gettop(L), name);
 }
 
 bool lg_push_nil(lua_State *L, const char *code, size_t length)
@@ -177,9 +189,9 @@ bool lg_push_nil(lua_State *L, const char *code, size_t length)
     for (; lg_lexer_code(&x, &t); alone = false)
         if (!lg_token_is(&x, &t, ".") || !lg_lexer_code(&x, &t) || t.kind != LG_TOKEN_NAME) return false;
     int top = lua_gettop(L);
-    luaL_checkstack(L, 16, NULL);
+    luaL_checkstack(L, 32, NULL);
     lua_pushlstring(L, code + name.start, name.end - name.start);
-    if (alone && push_for_global(L, lua_tostring(L, -1)))
+    if (alone && push_for_global(L, lua_tostring(L, -1), true))
         lua_pushfstring(L, "nil\n  hint: %s", lua_tostring(L, -1));
     else
         lua_pushliteral(L, "nil");
@@ -208,7 +220,7 @@ bool lg_push_compared(lua_State *L, const char *code, size_t length, bool value)
     lg_lexer_init(&x, code, length);
     while (n < 4 && lg_lexer_code(&x, &t[n])) n++;
     if (n != 3 || !lg_token_is(&x, &t[1], value ? "~=" : "==")) return false;
-    luaL_checkstack(L, 16, NULL);
+    luaL_checkstack(L, 32, NULL);
     const struct lg_token *other = names_array(L, code, &t[0]) ? &t[2] : &t[0];
     if (other == &t[0] && !names_array(L, code, &t[2])) return false;
     if (other->kind != LG_TOKEN_NUMBER && !names_array(L, code, other)) return false;
@@ -223,8 +235,9 @@ bool lg_push_compared(lua_State *L, const char *code, size_t length, bool value)
 /* x.sum() where x:sum() was meant: what is missing is x itself. */
 static bool push_for_colon(lua_State *L, const struct lg_place *p, const char *message)
 {
+    struct lg_token owner;
     const char *name = strstr(message, "bad argument #1 to '") ? quoted(L, message, "to '") : NULL;
-    if (!name || !strstr(message, " expected, got ") || !push_owner(L, p)) return false;
+    if (!name || !strstr(message, " expected, got ") || !push_owner(L, p, &owner)) return false;
     if (p->at[-1] != '.' || lua_istable(L, -1)) return false;
     lua_pushfstring(L, "a method is called with a colon, x:%s(...)", name);
     return true;
@@ -233,13 +246,17 @@ static bool push_for_colon(lua_State *L, const struct lg_place *p, const char *m
 /* t:sum() of a table: methods are those of arrays; or one that is spelt otherwise. */
 static bool push_for_method(lua_State *L, const struct lg_place *p, const char *name)
 {
-    if (!push_owner(L, p) || !lua_istable(L, -1)) return false;
-    if (lg_doc_by_name(L, lua_pushfstring(L, "array.%s", name))) {
-        lua_pushfstring(L, "a table is no array; gpu.array makes one of it, gpu.array(t):%s()", name);
+    struct lg_token owner;
+    if (!push_owner(L, p, &owner) || !lua_istable(L, -1)) return false;
+    int table = lua_gettop(L);
+    bool list = !lua_getmetatable(L, table) && lua_rawlen(L, table) > 0;
+    if (list && lg_doc_by_name(L, lua_pushfstring(L, "array.%s", name))) {
+        lua_pushlstring(L, p->text + owner.start, owner.end - owner.start);
+        lua_pushfstring(L, "a table is no array; gpu.array makes one of it, gpu.array(%s):%s()", lua_tostring(L, -1),
+                        name);
         return true;
     }
-    lua_pop(L, 1);
-    return push_similar(L, lua_gettop(L), 0, name);
+    return push_similar(L, table, 0, name);
 }
 
 bool lg_push_name_hint(lua_State *L, const struct lg_place *p, const char *message)
@@ -247,11 +264,12 @@ bool lg_push_name_hint(lua_State *L, const struct lg_place *p, const char *messa
     int top = lua_gettop(L);
     const char *name;
     bool found = false;
-    luaL_checkstack(L, 16, NULL);
+    luaL_checkstack(L, 32, NULL);
     if (strstr(message, "a nil value") && (name = quoted(L, message, "(global '"))) {
-        found = push_for_global(L, name);
+        found = push_for_global(L, name, strstr(message, "call a nil value"));
     } else if (strstr(message, "call a nil value") && (name = quoted(L, message, "(field '"))) {
-        found = push_owner(L, p) && lua_istable(L, -1) &&
+        struct lg_token owner;
+        found = push_owner(L, p, &owner) && lua_istable(L, -1) &&
                 (push_foreign(L, name) || push_similar(L, lua_gettop(L), 0, name));
     } else if (strstr(message, "call a nil value") && (name = quoted(L, message, "(method '"))) {
         found = push_for_method(L, p, name);

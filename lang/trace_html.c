@@ -7,11 +7,16 @@
 #define CELL       "style=\"text-align:left;padding:1px 8px;vertical-align:top;white-space:pre\""
 /* A long line is cut, so that what changes beside it is seen without scrolling; the mouse shows all of it. */
 #define SOURCE_COLUMNS 32
+#define TEXT_OF(n)     #n
+#define WIDTH(n)       "max-width:" TEXT_OF(n) "ch;"
 #define SOURCE_CELL                                                                                                    \
-    "style=\"text-align:left;padding:1px 8px;vertical-align:top;white-space:pre;max-width:32ch;overflow:hidden;"       \
-    "text-overflow:ellipsis\""
-#define CHANGES_CELL "style=\"text-align:left;padding:1px 8px;vertical-align:top;white-space:pre-wrap;min-width:12ch\""
-#define FAINT_CELL   "style=\"text-align:right;padding:1px 8px;vertical-align:top;opacity:.55\""
+    "style=\"text-align:left;padding:1px 8px;vertical-align:top;white-space:pre;" WIDTH(                               \
+        SOURCE_COLUMNS) "overflow:hidden;text-overflow:ellipsis\""
+#define MOST_CALLS    4 /* that are shown in front of it, each by ARROW_COLUMNS */
+#define ARROW         "&rsaquo; "
+#define ARROW_COLUMNS 2
+#define CHANGES_CELL  "style=\"text-align:left;padding:1px 8px;vertical-align:top;white-space:pre-wrap;min-width:12ch\""
+#define FAINT_CELL    "style=\"text-align:right;padding:1px 8px;vertical-align:top;opacity:.55\""
 
 static void add_text(luaL_Buffer *b, const char *text)
 {
@@ -28,6 +33,20 @@ static void add_lanes(luaL_Buffer *b, uint32_t lanes)
     }
 }
 
+static void add_source(luaL_Buffer *b, const char *source, size_t length, uint32_t calls)
+{
+    luaL_addstring(b, "<td " SOURCE_CELL);
+    if (source && length + ARROW_COLUMNS * calls > SOURCE_COLUMNS) {
+        luaL_addstring(b, " title=\"");
+        lg_add_html(b, source, length);
+        luaL_addstring(b, "\"");
+    }
+    luaL_addstring(b, ">");
+    for (uint32_t d = 0; d < calls; d++) luaL_addstring(b, ARROW);
+    if (source) lg_add_html(b, source, length);
+    luaL_addstring(b, "</td>");
+}
+
 static void add_step(luaL_Buffer *b, const struct lg_trace *t, uint32_t k)
 {
     const struct simt_trace_step *s = &t->result->steps[k];
@@ -39,12 +58,9 @@ static void add_step(luaL_Buffer *b, const struct lg_trace *t, uint32_t k)
     luaL_addstring(b, text);
     luaL_addstring(b, "<td " CELL ">");
     add_lanes(b, s->lanes);
-    luaL_addstring(b, "</td><td " SOURCE_CELL " title=\"");
-    if (source && length > SOURCE_COLUMNS) lg_add_html(b, source, length);
-    luaL_addstring(b, "\">");
-    for (uint32_t d = 0; d < s->depth && d < 4; d++) luaL_addstring(b, "&rsaquo; ");
-    if (source) lg_add_html(b, source, length);
-    luaL_addstring(b, "</td><td " CHANGES_CELL ">");
+    luaL_addstring(b, "</td>");
+    add_source(b, source, length, s->depth < MOST_CALLS ? s->depth : MOST_CALLS);
+    luaL_addstring(b, "<td " CHANGES_CELL ">");
     struct lg_trace_change at = {0};
     for (bool first = true; lg_trace_change_text(t, s, &at, text, sizeof text); first = false) {
         if (!first) luaL_addstring(b, "   ");

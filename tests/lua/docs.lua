@@ -76,7 +76,27 @@ t.test("help on a module, and on words", function()
   local found = help("eigenvalue")
   assert(found:find("nothing is called 'eigenvalue'", 1, true) and found:find("gpu.linalg.eigh  ", 1, true))
   assert(not found:find("gpu.zeros", 1, true))
-  assert(help("the"):find("... and %d+ more\n")) -- too many to be listed
+  local the = help("the")
+  assert(the:find("... and %d+ more\n")) -- too many to be listed
+  t.eq(select(2, the:gsub("\n", "\n")), 42)
+  -- Those with the word in their name come first.
+  local names, texts = help("conv"), false
+  for name in names:gmatch("\n([%w_.]+)  +%S") do
+    local named = name:lower():find("conv", 1, true)
+    assert(not (named and texts), names)
+    texts = texts or not named
+  end
+  assert(names:find("\ngpu.ndimage.convolve ", 1, true) and names:find("\narray.all ", 1, true) and texts)
+  -- A dot at the end asks for what is in it.
+  t.eq(help("gpu."), help())
+  t.eq(help("."), help())
+  t.eq(help(""), help())
+  t.eq(help("gpu.fft."), help("gpu.fft"))
+  t.eq(help("linspace."), help("linspace"))
+  local methods = help("array.")
+  assert(methods:find("functions of array:", 1, true) and methods:find("\narray.abs ", 1, true), methods)
+  assert(not methods:find("\ngpu%.%w+  "), methods)
+  t.raises("there is no help on 'qwertz'", gpu.help, "qwertz.")
 end)
 
 t.test("the table of dtypes says what operators do", function()

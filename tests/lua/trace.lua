@@ -215,9 +215,49 @@ t.test("text, lanes by choice, and HTML", function()
   assert(html:find("if (i + j &lt; n)", 1, true) and not html:find("j < n", 1, true))
   -- A long line is cut by the page, and whole where the mouse is.
   assert(html:find('text-overflow:ellipsis" title="__global__ void branch(int n', 1, true), html)
-  assert(html:find('text-overflow:ellipsis" title="">if (i + j', 1, true), html)
+  assert(html:find('text-overflow:ellipsis">if (i + j', 1, true) and not html:find('title=""', 1, true), html)
   local _, squares = html:gsub("&#9632;", "")
   t.eq(squares, 32 * #steps)
+end)
+
+t.test("a line that is cut behind the marks of its calls is whole where the mouse is", function()
+  local k = gpu.kernel [[
+    __device__ __noinline__ int four(int v) {
+      v *= 12345678; v ^= 1234567;
+      v *= 12345678; v ^= 12345;
+      return v;
+    }
+    __device__ __noinline__ int three(int v) {
+      v *= 12345678; v ^= 123456789;
+      v *= 12345678; v ^= 1234567;
+      return four(v) + 1;
+    }
+    __device__ __noinline__ int two(int v) {
+      v *= 123456789; v ^= 123456789;
+      v *= 12345678; v ^= 123456789;
+      return three(v) + 1;
+    }
+    __device__ __noinline__ int one(int v) {
+      v *= 12345678; v ^= 1234567890;
+      v *= 123456789; v ^= 123456789;
+      return two(v) + 1;
+    }
+    __global__ void calls(int *out) {
+      out[0] = one(out[0]) * 123456;
+      out[0] = out[0] * 123456 + 0x00;
+    }
+  ]]
+  local steps = gpu.trace(k, 1, 1)(gpu.ones(1, "int32"))
+  local html = getmetatable(steps).__display(steps)["text/html"]
+  local seen = {}
+  for style, title, shown in html:gmatch('<td style="([^"]*max%-width[^"]*)"([^>]*)>(.-)</td>') do
+    local source, calls = shown:gsub("&rsaquo; ", "")
+    assert(style:find("max-width:32ch;", 1, true))
+    t.eq(title, 2 * calls + #source > 32 and ' title="' .. source .. '"' or "", source)
+    seen[calls] = math.max(seen[calls] or 0, #source)
+    if #source >= 25 and #source <= 32 then seen[title ~= "" and "cut" or "whole"] = true end
+  end
+  assert(seen[0] and seen[4] and seen.cut and seen.whole)
 end)
 
 t.test("device variables, shared memory, templates, launchers", function()
