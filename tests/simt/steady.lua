@@ -130,21 +130,25 @@ case("exchanges by turned bits where memory says so", nil,
   "s[t] = in[i] + t * 37 % 64; __syncthreads(); for (int j = 32; j; j /= 2) { int p = t ^ j; if (p > t && s[t] > s[p]) { int v = s[t]; s[t] = s[p]; s[p] = v; } __syncthreads(); } out[i] = s[t];", one)
 case("a store where memory says so to what it stored", nil, "s[t] = t; if (in[i]) s[t] = 2 * t; __syncthreads(); out[i] = s[63 - t];", one)
 case("a store where memory says so to what a neighbour reads", "race",
-  "s[t] = t; __syncthreads(); int v = s[t], u = s[(t + 1) % 64]; if (in[i]) s[t] = u + 1; __syncthreads(); out[i] = v + s[t];", one)
+  "s[t] = t; __syncthreads(); int v = s[t], u = s[(t + 1) % 64]; if (in[i]) s[t] = u + 1; __syncthreads(); out[i] = u + v + s[t];", one)
 case("a store where memory says so to what a neighbour reads at the end", "race",
-  "s[t] = t; __syncthreads(); int v = s[t], u = s[t ^ 33]; if (in[i]) s[t] = u + 1; out[i] = v;", one)
+  "s[t] = t; __syncthreads(); int v = s[t], u = s[t ^ 33]; if (in[i]) s[t] = u + 1; out[i] = u + v;", one)
 case("a store where memory says so to what all read", "race",
-  "s[t] = t; __syncthreads(); for (int r = 0; r < 2; r++) { int v = s[t]; if (in[i] && r) s[t] = v + 70; if (r) out[i] = s[3]; __syncthreads(); }", one)
+  "s[t] = t; __syncthreads(); for (int r = 0; r < 2; r++) { int v = s[t]; if (in[i] && r) s[t] = v + 70; out[i] += v; if (r) out[i] += s[3]; __syncthreads(); }", one)
 case("a store where memory says so behind one more barrier", "race",
   "s[t] = t; __syncthreads(); int *p = s + t / 2, v = *p; __syncthreads(); if (in[i]) *p = t; __syncthreads(); out[i] = v + s[t];", one)
 case("a store where memory says so to what only some have touched", "race",
-  "s[t] = t; __syncthreads(); int *p = s + t / 2, v = 0; if (t % 2) v = *p; if (in[i]) *p = t + v; __syncthreads(); out[i] = s[t];", one)
+  "s[t] = t; __syncthreads(); int *p = s + t / 2, v = 0; if (t % 2) v = *p; if (in[i]) *p = t + v; __syncthreads(); out[i] = v + s[t];", one)
 case("a store where memory says so behind another place", "race",
-  "s[t] = t; __syncthreads(); int *p = s + t, v = 0; for (int k = 0; k < 2; k++) { v += *p; p = s + t / 2; } if (in[i]) *p = v + t; __syncthreads(); out[i] = s[t];", one)
+  "s[t] = t; __syncthreads(); int *p = s + t, v = 0; for (int k = 0; k < 2; k++) { v += *p; p = s + t / 2; } if (in[i]) *p = v + t; __syncthreads(); out[i] = v + s[t];", one)
 case("a wider store where memory says so", "race",
-  "s[t] = s[t + 64] = t; __syncthreads(); int v = s[t & 62]; if (in[i]) *(int2 *)(s + (t & 62)) = make_int2(v, t); __syncthreads(); out[i] = s[t];", one)
+  "s[t] = s[t + 64] = t; __syncthreads(); int v = s[t & 62]; if (in[i]) *(int2 *)(s + (t & 62)) = make_int2(v, t); __syncthreads(); out[i] = v + s[t];", one)
+case("a store where memory says so to what another reads after a barrier", "race",
+  "s[t] = t; __syncthreads(); int v = s[t]; __syncthreads(); int u = s[63 - t]; if (in[i]) s[t] = u + 1; out[i] = u + v;", one)
+case("a wider store where memory says so to what a neighbour reads", "race",
+  "s[2 * t] = s[2 * t + 1] = t; __syncthreads(); int v = s[2 * t], u = s[(2 * t + 3) % 128]; if (in[i]) *(int2 *)(s + 2 * t) = make_int2(u, v); out[i] = u + v;", one)
 case("a store where memory says so between meetings of the warp", nil,
-  "s[t] = t; __syncthreads(); int v = s[t], u = s[t ^ 1]; __syncwarp(); if (in[i]) s[t] = u + v; __syncwarp(); out[i] = s[t ^ 1];", one)
+  "s[t] = t; __syncthreads(); int v = s[t], u = s[t ^ 1]; __syncwarp(); if (in[i]) s[t] = u + v; __syncwarp(); out[i] = u + v + s[t ^ 1];", one)
 
 -- Variables that are touched alike in all blocks, beside one that is not.
 local beside = "__shared__ int r[64]; r[t] = t; __syncthreads(); for (int d = 1; d < 64; d *= 2) { int u = t >= d ? r[t - d] : 0; __syncthreads(); r[t] += u; __syncthreads(); } "
