@@ -477,11 +477,41 @@ static bool scattered_shared(struct access *a, uint32_t m)
     return true;
 }
 
+/* Lanes by equal steps as those whose addresses are in the frame. */
+static void write_addresses(struct warp *w, const struct insn *i, int64_t step, const uint64_t at[2])
+{
+    uint64_t *wide = u64_at(w->frame->regs, i->a);
+    uint32_t *narrow = u32_at(w->frame->regs, i->a);
+    for (int l = 0; l < SIMT_WARP; l++) {
+        uint64_t address = at[l / 16] + (uint64_t)step * (uint64_t)(l % 16) - (uint64_t)i->imm;
+        if (i->space == PTX_SHARED)
+            narrow[l] = (uint32_t)address;
+        else
+            wide[l] = address;
+    }
+}
+
+/* Of lanes w->parted. */
+static bool check_some(struct warp *w, uint32_t pc, int64_t step, const uint64_t at[2], uint64_t more)
+{
+    const struct block *b = w->worker->observed;
+    const struct insn *i = &w->code[pc];
+    unsigned site = b->check->site_of[pc];
+    bool once = i->space == PTX_GLOBAL && b->spans[i->d2].once && !b->check->sites[site].fetches;
+    bool fits = once && !atomic_load_explicit(&b->check->no_memory, memory_order_relaxed);
+    w->pc = pc;
+    if (fits && !may_meet_copies(b, b->check->sites[site].access) && simt_once_rows(w, i, site, step, at, w->parted))
+        return true;
+    write_addresses(w, i, step, at);
+    return simt_check_quick(w, pc, QUICK_SCATTERED, w->parted, 0, more);
+}
+
 bool simt_check_quick(struct warp *w, uint64_t pc, int64_t step, uint64_t first, uint64_t second, uint64_t more)
 {
     struct block *b = w->worker->observed;
     const uint64_t at[2] = {first, second};
     struct access a;
+    if (pc & QUICK_SOME) return check_some(w, (uint32_t)pc, step, at, more);
     w->pc = (uint32_t)pc;
     bool steady = w->code[pc].space == PTX_SHARED && is_steady(b, (uint32_t)pc);
     if (steady && (step != QUICK_SCATTERED || !b->check->program->places[pc].unsteady)) return true;
@@ -499,7 +529,7 @@ bool simt_check_quick(struct warp *w, uint64_t pc, int64_t step, uint64_t first,
     unsigned halves = rows ? (unsigned)(more >> 62) : 0; /* 0: both */
     bool once = i->space == PTX_GLOBAL && b->spans[i->d2].once;
     if (once && !rows && simt_once_lanes(w, i, site, m)) return true;
-    if (once && rows && !halves && simt_once_rows(w, i, site, step, at)) return true;
+    if (once && rows && !halves && simt_once_rows(w, i, site, step, at, FULL)) return true;
     if (rows && simt_race_rows(w, i, site, step, at, halves)) {
         uint32_t count = (uint32_t)(more >> 32) & INT32_MAX >> 1;
         for (uint32_t k = 0; k < count; k++) simt_race_window(w, i, (uint32_t)more - 1 + k, step, at[halves / 2]);

@@ -251,17 +251,19 @@ static inline void add_word(struct words *w, uint32_t at, uint64_t bits)
     w->bits[w->count++] = bits;
 }
 
-/* Of lanes that are equally far apart. */
+/* Of lanes that are equally far apart. No branch asks whether they go on in the next word, which nobody could foresee.
+ */
 static inline __attribute__((always_inline)) void find_words(const struct touches *s, const uint32_t *cells,
                                                              struct words *w)
 {
     w->count = 0;
     for (unsigned h = 0; h < 2; h++) {
-        uint32_t lanes = s->lanes >> 16 * h & 0xffff, one = lanes ? (uint32_t)__builtin_ctz(lanes) : 0;
-        uint32_t cell = cells[h] + one * s->apart;
-        uint64_t bits = spread(lanes >> one, s->apart), more = bits >> 1 >> (63 - cell % 64);
-        if (bits) add_word(w, cell / 64, bits << cell % 64);
-        if (more) add_word(w, cell / 64 + 1, more);
+        uint32_t lanes = s->lanes >> 16 * h & 0xffff;
+        if (!lanes) continue;
+        uint32_t one = (uint32_t)__builtin_ctz(lanes), cell = cells[h] + one * s->apart;
+        uint64_t bits = spread(lanes >> one, s->apart);
+        add_word(w, cell / 64, bits << cell % 64);
+        add_word(w, cell / 64 + 1, bits >> 1 >> (63 - cell % 64));
     }
 }
 
@@ -401,57 +403,53 @@ static unsigned apart_of(const struct insn *i, const struct once *o, int64_t ste
     return step > 0 && step <= MOST_APART << log && !(step & ((1 << log) - 1)) ? (unsigned)(step >> log) : 0;
 }
 
-/* Finds such a step in lanes m, and where lanes 0 and 16 are. */
-static unsigned find_apart(const struct simt_check *c, const struct insn *i, const struct once *o, const uint64_t *at,
-                           uint32_t m, uint64_t from[2])
-{
-    if (m != FULL && cells_touched(i, o) > 1) return 0;
-    int64_t step = c->vectors->halves(at, m, bytes_touched(i), from);
-    return step ? apart_of(i, o, step) : 0;
-}
-
-/* As within of struct check_vectors, of lanes that rise by multiples of their elements in each half. */
-static bool ends_within(const uint64_t *at, uint32_t m, uint64_t low, uint64_t room, uint64_t odd)
+/* As within of struct check_vectors, of lanes m by such steps. */
+static inline bool rows_within(const uint64_t at[2], int64_t step, uint32_t m, uint64_t low, uint64_t room,
+                               uint64_t odd)
 {
     bool within = true;
     for (unsigned h = 0; h < 2; h++) {
         uint32_t half = m >> 16 * h & 0xffff;
         if (!half) continue;
-        uint64_t first = at[16 * h + (unsigned)__builtin_ctz(half)],
-                 last = at[16 * h + 31 - (unsigned)__builtin_clz(half)];
-        within &= first - low <= room && last - low <= room && !(first & odd);
+        uint64_t from = at[h] - low, first = from + (uint64_t)step * (unsigned)__builtin_ctz(half),
+                 last = from + (uint64_t)step * (31u - (unsigned)__builtin_clz(half));
+        within &= first <= room && last <= room && !(at[h] & odd);
     }
     return within;
+}
+
+static inline record first_of(const struct block *b, const struct warp *w, unsigned site)
+{
+    return b->id | (record)b->now << TIME_AT | (record)w->index * SIMT_WARP << THREAD_AT | site;
+}
+
+bool simt_once_rows(const struct warp *w, const struct insn *i, unsigned site, int64_t step, const uint64_t at[2],
+                    uint32_t m)
+{
+    struct block *b = w->worker->observed;
+    const struct span *s = &b->spans[i->d2];
+    uint64_t bytes = bytes_touched(i), room = s->high - s->low;
+    unsigned apart = apart_of(i, s->once, step);
+    if (s->written || !apart || room < bytes || (m != FULL && cells_touched(i, s->once) > 1)) return false;
+    if (!rows_within(at, step, m, s->low, room - bytes, bytes - 1)) return false;
+    if (w->worker->tallied) simt_tally_reach(w->worker, s->low, s->high);
+    return add_note(b, s->once, &(struct touches){i, w->frame->regs, first_of(b, w, site), at, 0, m, apart});
 }
 
 bool simt_once_lanes(const struct warp *w, const struct insn *i, unsigned site, uint32_t m)
 {
     struct block *b = w->worker->observed;
     const struct span *s = &b->spans[i->d2];
-    uint64_t bytes = (uint64_t)i->size * i->count, room = s->high - s->low, imm = (uint64_t)i->imm, from[2];
+    uint64_t bytes = bytes_touched(i), room = s->high - s->low, imm = (uint64_t)i->imm, from[2];
     const uint64_t *at = u64_at(w->frame->regs, i->a);
-    record me = b->id | (record)b->now << TIME_AT | (record)w->index * SIMT_WARP << THREAD_AT | site;
     if (s->written || room < bytes || imm & (bytes - 1) || i->flags & F_FRAME) return false;
-    unsigned apart = find_apart(b->check, i, s->once, at, m, from);
-    bool within = apart ? ends_within(at, m, s->low - imm, room - bytes, bytes - 1)
-                        : b->check->vectors->within(at, m, s->low - imm, room - bytes, bytes - 1);
-    if (!within) return false;
+    bool may_be_rows = m == FULL || cells_touched(i, s->once) == 1;
+    int64_t step = may_be_rows ? b->check->vectors->halves(at, m, (uint32_t)bytes, from) : 0;
+    if (step && apart_of(i, s->once, step))
+        return simt_once_rows(w, i, site, step, (const uint64_t[]){from[0] + imm, from[1] + imm}, m);
+    if (!b->check->vectors->within(at, m, s->low - imm, room - bytes, bytes - 1)) return false;
     if (w->worker->tallied) simt_tally_reach(w->worker, s->low, s->high);
-    return add_note(b, s->once, &(struct touches){i, w->frame->regs, me, apart ? from : at, imm, m, apart});
-}
-
-bool simt_once_rows(const struct warp *w, const struct insn *i, unsigned site, int64_t step, const uint64_t at[2])
-{
-    struct block *b = w->worker->observed;
-    const struct span *s = &b->spans[i->d2];
-    uint64_t bytes = (uint64_t)i->size * i->count, room = s->high - s->low;
-    record me = b->id | (record)b->now << TIME_AT | (record)w->index * SIMT_WARP << THREAD_AT | site;
-    unsigned apart = apart_of(i, s->once, step);
-    if (s->written || !apart || room < 15 * (uint64_t)step + bytes) return false;
-    for (unsigned h = 0; h < 2; h++)
-        if (at[h] - s->low > room - 15 * (uint64_t)step - bytes || at[h] & (bytes - 1)) return false;
-    if (w->worker->tallied) simt_tally_reach(w->worker, s->low, s->high);
-    return add_note(b, s->once, &(struct touches){i, w->frame->regs, me, at, 0, FULL, apart});
+    return add_note(b, s->once, &(struct touches){i, w->frame->regs, first_of(b, w, site), at, imm, m, 0});
 }
 
 bool simt_once_touch(const struct access *a, uint32_t m)

@@ -40,8 +40,9 @@ struct once *simt_once_of(struct block *b, uint64_t allocation);
 /* Lanes m load or store there, at what is in their registers, as most do: inside of it. False: nothing was done, look
  * closer. */
 bool simt_once_lanes(const struct warp *w, const struct insn *i, unsigned site, uint32_t m);
-/* All lanes do, those of each half neighbours from at[] on, `step` bytes apart. */
-bool simt_once_rows(const struct warp *w, const struct insn *i, unsigned site, int64_t step, const uint64_t at[2]);
+/* The same of lanes of each half that are `step` bytes apart: lanes 0 and 16 would be at at[]. */
+bool simt_once_rows(const struct warp *w, const struct insn *i, unsigned site, int64_t step, const uint64_t at[2],
+                    uint32_t m);
 /* Lanes m touch such a span. False: nothing was done, it is one no longer. */
 bool simt_once_touch(const struct access *a, uint32_t m);
 /* What the worker touched there goes to the records, from now on at once. */

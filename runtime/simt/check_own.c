@@ -4,11 +4,11 @@
  * An address is a sum: a start, a multiple of each index of thread and block, and in loops any multiple of a step. All
  * instructions that may touch the allocation must have the same multiples; then what two threads touch lies apart when
  * the smallest multiple is no less than the bytes that one thread's instructions span, and each other one no less than
- * what the smaller ones can add up to. Conditions that the instructions stand behind say how far an index goes, and
- * where a loop ends (decode_facts.c); where only index 0 goes on, as in `if (threadIdx.x == 0)`, any multiple of it is
- * as good as another. A counted loop only moves an instruction as far as it goes round (check_sums.c), so that a thread
- * may have a row, whatever its loops do there. Nor can they race where all that is done to an allocation is to store
- * one value, as in a sieve. */
+ * what the smaller ones can add up to. Conditions that the instructions stand behind say how far an index goes, as
+ * where the edges of a tile are left out, and where a loop ends (decode_facts.c); where only index 0 goes on, as in `if
+ * (threadIdx.x == 0)`, any multiple of it is as good as another. A counted loop only moves an instruction as far as it
+ * goes round (check_sums.c), so that a thread may have a row, whatever its loops do there. Nor can they race where all
+ * that is done to an allocation is to store one value, as in a sieve. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +28,10 @@ struct seen {
     struct stretch_of at; /* as if it stood in no loop, */
     int64_t down, up;     /* and how far counted loops move it */
 };
+struct reach { /* how far indices go in threads that come to some instructions */
+    int64_t low[INDICES], count[INDICES];
+    int64_t limits[AXES][AXES]; /* of threads along one axis in blocks along another, as far as conditions allow it */
+};
 struct touched {
     uint64_t allocation;
     bool known;
@@ -46,8 +50,9 @@ struct touched {
         int64_t grain;         /* likewise, of counted loops */
         unsigned within;       /* indices which, with the step, are known to lead no further; 0: none */
         struct stretch_of far; /* then: what they lead to, of all instructions */
-        int64_t limits[AXES]
-                      [AXES]; /* of threads along one axis in blocks along another, as far as conditions allow it */
+        struct reach all;      /* of the launch's threads */
+        struct reach some;     /* the same where conditions leave out some, as those at the edges of a tile */
+        bool differs;          /* those are not the same at all instructions */
         struct seen seen[MOST_SEEN];
         size_t count;
     } families[FAMILIES];
@@ -56,29 +61,93 @@ struct touched {
 
 /* ---- what instructions touch ---- */
 /* Is it the number of the thread along an axis, in all blocks along an axis, and some more? That of the blocks is
- * another one where a kernel transposes. */
-static bool is_index(const struct simt_sums *l, const struct sum *s, int axis, int blocks)
+ * another one where a kernel transposes. *first: of the first of these threads. */
+static bool is_index(const struct simt_sums *l, const struct sum *s, const struct reach *r, int axis, int blocks,
+                     int64_t *first)
 {
     if (!s->known || s->step || s->grain) return false;
     for (int k = 0; k < INDICES; k++) {
-        int64_t want = k == axis ? 1 : k == AXES + blocks ? l->extents[axis] : 0;
+        int64_t want = k == axis ? 1 : k == AXES + blocks ? r->count[axis] : 0;
         if (l->extents[k] > 1 && s->by[k] != want) return false;
     }
-    struct bounds r = simt_sums_bounds(l, s);
-    return r.low >= 0 && r.high <= INT32_MAX;
+    *first = s->start;
+    for (int k = 0; k < INDICES; k++) *first += l->extents[k] > 1 ? s->by[k] * r->low[k] : 0;
+    return *first >= 0 && *first + r->count[axis] * r->count[AXES + blocks] - 1 <= INT32_MAX;
 }
 
 /* How many of these threads come to an instruction where these facts hold, from the first on. */
-static int64_t threads_of(const struct simt_sums *l, int axis, int blocks, uint64_t facts)
+static int64_t threads_of(const struct simt_sums *l, const struct reach *r, int axis, int blocks, uint64_t facts)
 {
-    int64_t threads = l->extents[axis] * l->extents[AXES + blocks], limit;
+    int64_t threads = r->count[axis] * r->count[AXES + blocks], limit, first;
     for (; facts; facts &= facts - 1) {
         const struct fact *f = simt_sums_fact(l, __builtin_ctzll(facts));
         const struct sum *s = &l->of[(uint32_t)f->term - l->first];
-        if (!is_index(l, s, axis, blocks) || !simt_sums_limit(l, f, &limit)) continue;
-        if (limit - s->start < threads) threads = limit > s->start ? limit - s->start : 0;
+        if (!is_index(l, s, r, axis, blocks, &first) || !simt_sums_limit(l, f, &limit)) continue;
+        if (limit - first < threads) threads = limit > first ? limit - first : 0;
     }
     return threads;
+}
+
+static void find_limits(const struct simt_sums *l, struct reach *r, uint64_t facts)
+{
+    for (int k = 0; k < AXES * AXES; k++) r->limits[k / AXES][k % AXES] = threads_of(l, r, k / AXES, k % AXES, facts);
+}
+
+/* The index that the sum is, and some more; -1: it is none. */
+static int index_of(const struct simt_sums *l, const struct sum *s)
+{
+    int index = -1;
+    if (!s->known || s->step || s->grain) return -1;
+    for (int k = 0; k < INDICES; k++) {
+        if (l->extents[k] == 1 || !s->by[k]) continue;
+        if (index >= 0 || s->by[k] != 1) return -1;
+        index = k;
+    }
+    return index;
+}
+
+/* Of all threads, and of those that come to an instruction where these facts hold. */
+static void find_reach(const struct simt_sums *l, uint64_t facts, struct reach *all, struct reach *some)
+{
+    int64_t limit;
+    *all = (struct reach){0};
+    for (int k = 0; k < INDICES; k++) all->count[k] = l->extents[k];
+    *some = *all;
+    for (uint64_t rest = facts; rest; rest &= rest - 1) {
+        const struct fact *f = simt_sums_fact(l, __builtin_ctzll(rest));
+        const struct sum *s = &l->of[(uint32_t)f->term - l->first];
+        int k = index_of(l, s);
+        if (k < 0 || !simt_sums_limit(l, f, &limit)) continue;
+        struct bounds r = simt_sums_bounds(l, s);
+        if (r.low < INT32_MIN || r.high > INT32_MAX) continue;
+        int64_t end = some->low[k] + some->count[k], low = f->without_sign ? -s->start : 0;
+        if (limit - s->start < end) end = limit - s->start;
+        if (low > some->low[k]) some->low[k] = low;
+        some->count[k] = end > some->low[k] ? end - some->low[k] : 1; /* none comes there: whatever is said is true */
+    }
+    find_limits(l, all, facts);
+    find_limits(l, some, facts);
+}
+
+static bool same_reach(const struct reach *a, const struct reach *b)
+{
+    return !memcmp(a->low, b->low, sizeof a->low) && !memcmp(a->count, b->count, sizeof a->count);
+}
+
+/* What instructions reach, those seen before and one more. */
+static void join_limits(struct reach *a, const struct reach *b)
+{
+    for (int k = 0; k < AXES * AXES; k++) {
+        int64_t *most = &a->limits[k / AXES][k % AXES], more = b->limits[k / AXES][k % AXES];
+        if (more > *most) *most = more;
+    }
+}
+static void join_reach(struct family *f, const struct reach *all, const struct reach *some)
+{
+    if (!f->count) f->all = *all, f->some = *some;
+    f->differs |= !same_reach(&f->some, some);
+    join_limits(&f->all, all);
+    join_limits(&f->some, some);
 }
 
 /* Indices, by bits, that are 0 in all threads that come to an instruction where these facts hold. */
@@ -135,11 +204,9 @@ static void note(const struct simt_sums *l, struct touched *t, const struct sum 
     struct family *f = t->known && s->known ? family_of(t, s, zeros) : NULL;
     t->known = f && i->memory != MEMORY_ATOMIC && f->count < MOST_SEEN && is_small(i->imm);
     if (!t->known) return;
-    for (int k = 0; k < AXES * AXES; k++) {
-        int64_t threads = threads_of(l, k / AXES, k % AXES, facts);
-        int64_t *most = &f->limits[k / AXES][k % AXES];
-        if (threads > *most) *most = threads;
-    }
+    struct reach all, some;
+    find_reach(l, facts, &all, &some);
+    join_reach(f, &all, &some);
     f->step = simt_common(f->step, s->step);
     f->grain = simt_common(f->grain, s->grain);
     join_within(f, s, zeros);
@@ -160,12 +227,12 @@ static void add_dimension(struct dimension *d, int *n, int64_t by, int64_t exten
 
 /* The axis of blocks that make one index with the threads along an axis: they have all threads' multiple, or else one
  * of the two is all there is. The same axis if it may be, since that is what kernels mean. -1: there is none. */
-static int blocks_of(const struct simt_sums *l, const struct family *t, int axis, unsigned used)
+static int blocks_of(const struct family *t, const struct reach *r, int axis, unsigned used)
 {
-    int64_t threads = l->extents[axis];
+    int64_t threads = r->count[axis];
     for (int k = 0; k < 2 * AXES; k++) {
         int blocks = (axis + k) % AXES;
-        bool one = threads == 1 || l->extents[AXES + blocks] == 1;
+        bool one = threads == 1 || r->count[AXES + blocks] == 1;
         bool fits = t->sum.by[AXES + blocks] == t->sum.by[axis] * threads;
         if (!(used >> blocks & 1) && (k < AXES ? !one && fits : one)) return blocks;
     }
@@ -173,21 +240,21 @@ static int blocks_of(const struct simt_sums *l, const struct family *t, int axis
 }
 
 /* Threads and blocks, as one index where they are one. */
-static int dimensions(const struct simt_sums *l, const struct family *t, struct dimension *d)
+static int dimensions(const struct family *t, const struct reach *r, struct dimension *d)
 {
     unsigned used = 0;
     int n = 0;
     for (int k = 0; k < AXES; k++) {
-        int blocks = blocks_of(l, t, k, used);
+        int blocks = blocks_of(t, r, k, used);
         if (blocks < 0) {
-            add_dimension(d, &n, t->sum.by[k], l->extents[k]);
+            add_dimension(d, &n, t->sum.by[k], r->count[k]);
             continue;
         }
         used |= 1u << blocks;
-        add_dimension(d, &n, t->sum.by[l->extents[k] > 1 ? k : AXES + blocks], t->limits[k][blocks]);
+        add_dimension(d, &n, t->sum.by[r->count[k] > 1 ? k : AXES + blocks], r->limits[k][blocks]);
     }
     for (int k = 0; k < AXES; k++)
-        if (~used >> k & 1) add_dimension(d, &n, t->sum.by[AXES + k], l->extents[AXES + k]);
+        if (~used >> k & 1) add_dimension(d, &n, t->sum.by[AXES + k], r->count[AXES + k]);
     return n;
 }
 
@@ -248,7 +315,7 @@ static struct stretch_of moved(const struct seen *s)
 
 /* Of one family: do no two threads touch the same? Counted loops move instructions so far as they do, or are part of
  * the step. */
-static bool lies_apart(const struct simt_sums *l, const struct family *f, int64_t step, bool moves)
+static bool lies_apart(const struct family *f, const struct reach *r, int64_t step, bool moves)
 {
     struct stretch_of s[MOST_SEEN];
     struct dimension left[INDICES];
@@ -256,16 +323,16 @@ static bool lies_apart(const struct simt_sums *l, const struct family *f, int64_
     for (size_t k = 0; k < count; k++) s[k] = moves ? moved(&f->seen[k]) : f->seen[k].at;
     if (step) fold(s, count, step);
     qsort(s, count, sizeof *s, by_start);
-    for (int n = dimensions(l, f, left); n;)
+    for (int n = dimensions(f, r, left); n;)
         if (!widen(s, &count, least_of(left, &n))) return false;
     return !step || s[count - 1].end - s[0].start <= step;
 }
 
-static bool is_apart_by(const struct simt_sums *l, const struct family *f, int64_t step, bool moves)
+static bool is_apart_by(const struct family *f, const struct reach *r, int64_t step, bool moves)
 {
-    if (!step) return lies_apart(l, f, 0, moves);
+    if (!step) return lies_apart(f, r, 0, moves);
     for (int64_t by = 1; by <= UNROLLED && step % by == 0; by *= 2)
-        if (lies_apart(l, f, step / by, moves)) return true;
+        if (lies_apart(f, r, step / by, moves)) return true;
     return false;
 }
 
@@ -293,8 +360,10 @@ static bool is_apart_within(const struct simt_sums *l, const struct family *f)
 
 static bool is_own_in(const struct simt_sums *l, const struct family *f)
 {
-    return is_apart_by(l, f, f->step, true) || is_apart_within(l, f) ||
-           (f->grain && is_apart_by(l, f, simt_common(f->step, f->grain), false));
+    bool fewer = !f->differs && !same_reach(&f->all, &f->some);
+    return is_apart_by(f, &f->all, f->step, true) || is_apart_within(l, f) ||
+           (f->grain && is_apart_by(f, &f->all, simt_common(f->step, f->grain), false)) ||
+           (fewer && is_apart_by(f, &f->some, f->step, true));
 }
 
 /* What all threads of a family touch, where indices with the same multiple in the other one are 0. */
@@ -314,7 +383,7 @@ static struct stretch_of reach_of(const struct simt_sums *l, const struct family
         add_dimension(shared, n, f->sum.by[k], l->extents[k]);
         own.sum.by[k] = 0;
     }
-    int count = dimensions(l, &own, d);
+    int count = dimensions(&own, &own.all, d);
     for (int k = 0; k < count; k++) *(d[k].by < 0 ? &all.start : &all.end) += d[k].by * (d[k].extent - 1);
     return all;
 }

@@ -57,15 +57,16 @@ static bool are_equal(const struct simt_program *p, int a, int b)
 
 /* The set that has the fact, which is made; {} when there is none. */
 static uint64_t add(struct facts *t, const struct ptx_operand *small, const struct ptx_operand *large, bool inclusive,
-                    bool wide)
+                    bool without_sign, bool wide)
 {
     struct simt_program *p = t->d->program;
     if (small->kind != PTX_OP_REG || small->negate) return 0;
-    struct fact new = {simt_term_of(t->d, small, wide), simt_term_of(t->d, large, wide), inclusive};
+    struct fact new = {simt_term_of(t->d, small, wide), simt_term_of(t->d, large, wide), inclusive, without_sign};
     if (new.term < 0 || new.bound < 0) return 0;
     for (uint32_t k = 0; k < t->count; k++) {
         const struct fact *old = &p->facts[t->d->fn->fact_first + k];
-        if (t->reg[k] == small->reg && are_equal(p, old->bound, new.bound) && old->inclusive == inclusive)
+        if (t->reg[k] == small->reg && are_equal(p, old->bound, new.bound) && old->inclusive == inclusive &&
+            old->without_sign == without_sign)
             return UINT64_C(1) << k;
     }
     struct fact *facts =
@@ -91,7 +92,7 @@ static uint64_t compared(struct facts *t, const struct ptx_insn *in, bool value,
     if (same) less = equal = true;
     const struct ptx_operand *small = &in->operands[less ? 1 : 2], *large = &in->operands[less ? 2 : 1];
     if (small->kind != PTX_OP_REG || !is_same(t, small->reg, (size_t)(in - t->f->insns), at)) return 0;
-    return add(t, small, large, equal, wide);
+    return add(t, small, large, equal, *type == 'u' && !same, wide);
 }
 
 /* What follows from the predicate's value at the branch `at`. */

@@ -74,6 +74,7 @@ struct range {
 
 #define QUICK_SCATTERED INT64_MIN
 #define QUICK_HALF(h)   ((uint64_t)((h) + 1) << 62)
+#define QUICK_SOME      (UINT64_C(1) << 32)
 
 #define QUIET_LINE      64
 #define QUIET_RECORD    16
@@ -276,7 +277,8 @@ struct simt_observer {
      * low half of `more` is a number above that of the first range where the observer may leave a window for such
      * accesses, the high half says how many there are, 0: none, plus QUICK_HALF(0 or 1) when the other half of the
      * lanes is not asked for. With QUICK_SCATTERED for `step` the lanes are those of the
-     * mask `first`, their addresses any, and in the frame. True: go on. False: `before` is to see it. */
+     * mask `first`, their addresses any, and in the frame. With QUICK_SOME in `pc` they are w->parted, some of those
+     * that are meant without. True: go on. False: `before` is to see it. */
     bool (*quick)(struct warp *w, uint64_t pc, int64_t step, uint64_t first, uint64_t second, uint64_t more);
     /* All threads of the block meet at a barrier, at one place: instead of `barrier`. */
     void (*met)(struct simt_observer *o, struct worker *k);

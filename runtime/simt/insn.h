@@ -106,7 +106,7 @@ struct term {
 };
 struct fact { /* a term is below a bound, or, if inclusive, not above it (decode_facts.c) */
     int term, bound;
-    bool inclusive;
+    bool inclusive, without_sign; /* as numbers without a sign: below 0 it is above most */
 };
 struct condition { /* a comparison of two terms, of 32 or 64 bits (decode_steady.c) */
     int a, b;

@@ -307,6 +307,14 @@ void simt_jit_vote(struct jit *j, const struct jit_insn *n);
 void simt_jit_integer(struct jit *j, const struct jit_insn *n, struct jit_form f);
 /* False when the op is to be called instead. */
 bool simt_jit_memory(struct jit *j, const struct jit_insn *n);
+/* What moves a vector of lanes that lie side by side. */
+struct x86_vop simt_jit_row_op(const struct jit_insn *n);
+static inline bool simt_jit_is_near(int64_t distance)
+{
+    return distance > -(1 << 20) && distance < 1 << 20;
+}
+/* jit_partial.c: lanes side by side of which some run, where they have parted. False: they are none. */
+bool simt_jit_partial(struct jit *j, const struct jit_insn *n, struct jit_form f);
 /* Asks the observer about an access from a linear address, whose halves begin in these registers. */
 void simt_jit_ask(struct jit *j, const struct jit_insn *n, const int bases[2], struct jit_form f);
 /* Words of shared memory that a warp's access touches, `bytes` of them from each half's address on. */
@@ -337,6 +345,9 @@ void simt_jit_look_ahead(struct jit *j, const int *bases, const int64_t *low, in
 /* The same by a call; `more` as struct simt_observer has it. */
 void simt_jit_call_quick(struct jit *j, const struct jit_insn *n, const int bases[2], struct jit_form f, uint64_t more,
                          int leave);
+/* The same of lanes that run, where they have parted. */
+void simt_jit_call_some(struct jit *j, const struct jit_insn *n, const int bases[2], struct jit_form f, uint64_t more,
+                        int leave);
 /* The same of lanes whose addresses follow no rule: they are in the frame. */
 void simt_jit_call_scattered(struct jit *j, const struct jit_insn *n, uint64_t more, int leave);
 /* The variable that a load is to be checked to stay within, which is all that is to be seen of it in steady blocks;

@@ -3,7 +3,6 @@
 #include <string.h>
 #include "runtime/simt/jit_build.h"
 
-#define MAX_SPAN    (1 << 20)
 #define MOST_AHEAD  512 /* bytes */
 #define TILES_AHEAD 3   /* blocks */
 #define PAGE        4096
@@ -30,11 +29,6 @@ static struct extent extent_of(const struct jit *j, const struct jit_insn *n, st
     return (struct extent){imm + low, imm + high + (int64_t)n->i->size * n->i->count};
 }
 
-static bool is_small(int64_t n)
-{
-    return n > -MAX_SPAN && n < MAX_SPAN;
-}
-
 bool simt_jit_is_native_access(const struct jit *j, const struct jit_insn *n, struct jit_form f)
 {
     const struct insn *i = n->i;
@@ -46,7 +40,7 @@ bool simt_jit_is_native_access(const struct jit *j, const struct jit_insn *n, st
     if (j->zone && (watched || !form_is_uniform(f))) return false;
     if (n->guarded || !form_is_scalar(f) || n->op > 1 || (i->flags & F_SPIN)) return false;
     int64_t imm = offset_of(j, n, f);
-    if (!is_small(step) || !is_small(skip) || imm >= 1 << 30 || imm <= -(1 << 30)) return false;
+    if (!simt_jit_is_near(step) || !simt_jit_is_near(skip) || imm >= 1 << 30 || imm <= -(1 << 30)) return false;
     if (!n->loose && (step % bytes || skip % bytes || imm % bytes)) return false;
     if (f.kind == FORM_CONST && n->op && f.step + i->imm != (int32_t)(f.step + i->imm)) return false;
     bool contiguous = step == bytes && i->count == 1, gathers = step && !contiguous;
@@ -243,6 +237,12 @@ static int index_vector(struct jit *j, int64_t step)
     return r;
 }
 
+struct x86_vop simt_jit_row_op(const struct jit_insn *n)
+{
+    bool load = n->kind == JK_LOAD;
+    return (load ? n->detail ? load_s : load_u : store_lanes)[n->wide][log_size(n->i)];
+}
+
 static void move_gathered(struct jit *j, struct x86_vop op, int reg, int index, struct x86_mem at)
 {
     struct x86_evex by_mask = simt_jit_full();
@@ -307,7 +307,7 @@ static void load_vectors(struct jit *j, const struct jit_insn *n, const struct x
         if (again)
             simt_jit_move(j, regs[p], regs[p - parts / 2]);
         else
-            simt_jit_put_mem(j, (n->detail ? load_s : load_u)[n->wide][log_size(i)], regs[p], 0, m);
+            simt_jit_put_mem(j, simt_jit_row_op(n), regs[p], 0, m);
     }
 }
 
@@ -412,7 +412,7 @@ static void store_all(struct jit *j, const struct jit_insn *n, const struct x86_
             else if (scatters)
                 move_gathered(j, n->wide ? scatter_q : scatter_w, r, index, m);
             else
-                x86_evex_mem(&j->x, store_lanes[n->wide][log_size(i)], simt_jit_full(), r, 0, m);
+                x86_evex_mem(&j->x, simt_jit_row_op(n), simt_jit_full(), r, 0, m);
             if (rows && p % each == each - 1) simt_jit_release(j, n, f);
             j->vector_pins = index < 0 ? 0 : 1u << index;
         }
@@ -428,141 +428,11 @@ static void fetch_tile(struct jit *j, const struct jit_insn *n, const struct x86
     j->fetched = j->block;
 }
 
-/* ---- lanes side by side, of which some run ---- */
-struct partial {
-    const struct jit_insn *n;
-    bool whole; /* all 32 are one row; else each half is one */
-    int bases[2];
-    int64_t offsets[2];
-};
-
-static bool is_partial(const struct jit *j, const struct jit_insn *n, struct jit_form f)
-{
-    const struct insn *i = n->i;
-    int64_t skip = f.kind == FORM_LINEAR ? f.skip : 0;
-    if (!j->zone || simt_jit_is_avx2(j) || simt_jit_is_watched(j, i) || n->guarded || n->loose || n->op > 1)
-        return false;
-    if ((f.kind != FORM_LINEAR && f.kind != FORM_PAIR) || form_step(f) != i->size || i->count != 1) return false;
-    if (!is_small(skip) || i->imm >= 1 << 30 || i->imm <= -(1 << 30) || skip % i->size || i->imm % i->size)
-        return false;
-    return !(i->flags & F_SPIN) && i->size <= (n->wide ? 8 : 4) && (n->kind == JK_STORE || n->write_count == 1);
-}
-
-/* rcx and rdx: where the first and the last lane of a row that run are. Jumps where none does. */
-static void find_ends(struct jit *j, const struct partial *p, int h, int none)
-{
-    struct x86 *x = &j->x;
-    struct x86_mem at = {p->bases[h], RCX, log_size(p->n->i), (int32_t)p->offsets[h], -1};
-    x86_rr(x, ALU_MOV, false, RAX, REG_MASK);
-    if (h)
-        x86_shift_imm(x, SHIFT_RIGHT, false, RAX, 16);
-    else if (!p->whole)
-        x86_imm(x, ALU_AND, false, RAX, 0xffff);
-    if (!p->whole && none >= 0) x86_jump_if(x, CC_E, none);
-    x86_first_bit(x, RCX, RAX);
-    x86_last_bit(x, RDX, RAX);
-    x86_lea(x, true, RCX, at);
-    at.index = RDX;
-    x86_lea(x, true, RDX, at);
-}
-
-/* Jumps unless both lie in the range, or in shared memory. */
-static void check_ends(struct jit *j, const struct partial *p, uint32_t range, int label)
-{
-    struct x86 *x = &j->x;
-    static const int ends[2] = {RCX, RDX};
-    if (p->n->op) {
-        x86_rm(x, ALU_MOV, false, RAX, x86_at(REG_WORKER, (int32_t)offsetof(struct worker, shared_bytes)));
-        x86_imm(x, ALU_SUB, true, RAX, p->n->i->size - 1);
-        x86_jump_if(x, CC_BE, label);
-    }
-    for (int e = 0; e < 2; e++) {
-        if (!p->n->op) x86_rm(x, ALU_SUB, true, ends[e], simt_jit_range_at(range, offsetof(struct jit_range, low)));
-        if (p->n->op)
-            x86_rr(x, ALU_CMP, true, ends[e], RAX);
-        else
-            x86_rm(x, ALU_CMP, true, ends[e], simt_jit_range_at(range, offsetof(struct jit_range, room)));
-        x86_jump_if(x, CC_AE, label);
-    }
-}
-
-static void check_partial(struct jit *j, const struct partial *p, int h, int none, int leave)
-{
-    struct x86 *x = &j->x;
-    int miss = x86_label(x), found = x86_label(x);
-    uint32_t range = j->range_count;
-    find_ends(j, p, h, none);
-    if (p->n->i->size > 1) {
-        x86_test_imm(x, RCX, p->n->i->size - 1);
-        x86_jump_if(x, CC_NE, leave);
-    }
-    check_ends(j, p, range, p->n->op ? leave : miss);
-    if (p->n->op) return;
-    j->range_count++;
-    x86_bind(x, found);
-    x->now = X86_COLD;
-    x86_bind(x, miss);
-    find_ends(j, p, h, -1);
-    x86_load_imm(x, RAX, range);
-    x86_load_imm(x, RDX, p->n->i->size);
-    x86_call_label(x, j->fill_label);
-    simt_jit_load_masks(j);
-    x86_test(x, false, RAX, RAX);
-    x86_jump_if(x, CC_E, leave);
-    find_ends(j, p, h, -1);
-    check_ends(j, p, range, leave);
-    x86_jump(x, found);
-    x->now = X86_HOT;
-}
-
-/* The lanes of a part that run, to memory or from there. */
-static void move_partial(struct jit *j, const struct partial *p, int h, int part, int reg)
-{
-    const struct insn *i = p->n->i;
-    int first = simt_jit_first(j, p->n->wide, part), half = simt_jit_half(j, p->n->wide, part), size = log_size(i);
-    bool load = p->n->kind == JK_LOAD, eight = i->size == 8;
-    const struct x86_vop wide = {1, 1, 1, load ? 0x10 : 0x11}; /* one bit of the mask for 8 bytes */
-    struct x86_evex some = simt_jit_full();
-    struct x86_vop op = load ? (p->n->detail ? load_s : load_u)[p->n->wide][size] : store_lanes[p->n->wide][size];
-    int64_t row = p->whole ? 16 * half : 0;
-    int base = p->bases[h];
-    some.mask = simt_jit_mask_from(j, 16 * half + first, false);
-    some.zero = load;
-    x86_evex_mem(&j->x, eight ? wide : op, some, reg, 0,
-                 x86_at_index(p->n->op ? REG_SHARED : base, p->n->op ? base : REG_BIAS,
-                              (int32_t)(p->offsets[h] + i->size * (first + row))));
-}
-
-static void partial_access(struct jit *j, const struct jit_insn *n, struct jit_form f)
-{
-    bool load = n->kind == JK_LOAD, pair = f.kind == FORM_PAIR;
-    int parts = simt_jit_part_count(j, n->wide), regs[JIT_PARTS];
-    struct partial p = {.n = n, .whole = !pair && f.skip == 16 * f.step};
-    for (int h = 0; h < 2; h++) {
-        p.bases[h] = simt_jit_scalar(j, n->reads[0], pair && h, RDX);
-        p.offsets[h] = n->i->imm + (h && !pair ? f.skip : 0);
-    }
-    for (int k = 0; k < parts; k++) regs[k] = load ? simt_jit_new_vector(j) : simt_jit_part(j, n->reads[1], k);
-    int leave = simt_jit_leaving(j, JIT_LEFT, false);
-    for (int k = 0; load && k < parts; k++) simt_jit_clear(j, regs[k]);
-    for (int h = 0; h < (p.whole ? 1 : 2); h++) {
-        int none = x86_label(&j->x);
-        check_partial(j, &p, h, none, leave);
-        for (int k = 0; k < parts; k++)
-            if (p.whole || simt_jit_half(j, n->wide, k) == h) move_partial(j, &p, h, k, regs[k]);
-        x86_bind(&j->x, none);
-    }
-    if (load) simt_jit_define_vector(j, n->writes[0], regs);
-}
-
 bool simt_jit_memory(struct jit *j, const struct jit_insn *n)
 {
     struct jit_form f = j->places[n->reads[0]].form;
     struct x86_mem at[2];
-    if (is_partial(j, n, f)) {
-        partial_access(j, n, f);
-        return true;
-    }
+    if (simt_jit_partial(j, n, f)) return true;
     if (!simt_jit_is_native_access(j, n, f)) return false;
     find_bases(j, n, at);
     if (n->kind == JK_LOAD && !n->op) fetch_tile(j, n, at, f);

@@ -188,11 +188,11 @@ static void keep(struct jit *j, bool load)
 }
 
 /* Registers are kept, and what the call says of addresses is there. */
-static void call(struct jit *j, const struct jit_insn *n, int64_t step, uint64_t more, int leave)
+static void call(struct jit *j, const struct jit_insn *n, uint64_t which, int64_t step, uint64_t more, int leave)
 {
     struct x86 *x = &j->x;
     x86_rr(x, ALU_MOV, true, RDI, REG_WARP);
-    x86_load_imm(x, RSI, (uint64_t)(n->i - j->program->code));
+    x86_load_imm(x, RSI, (uint64_t)(n->i - j->program->code) | which);
     x86_load_imm(x, RDX, (uint64_t)step);
     x86_load_imm(x, R9, more);
     x86_load_imm(x, RAX, (uint64_t)(uintptr_t)j->quick);
@@ -205,8 +205,8 @@ static void call(struct jit *j, const struct jit_insn *n, int64_t step, uint64_t
     x86_jump_if(x, CC_E, leave);
 }
 
-void simt_jit_call_quick(struct jit *j, const struct jit_insn *n, const int bases[2], struct jit_form f, uint64_t more,
-                         int leave)
+static void call_rows(struct jit *j, const struct jit_insn *n, const int bases[2], struct jit_form f, uint64_t which,
+                      uint64_t more, int leave)
 {
     struct x86 *x = &j->x;
     int32_t imm = (int32_t)n->i->imm, skip = f.kind == FORM_LINEAR ? (int32_t)f.skip : 0;
@@ -217,7 +217,20 @@ void simt_jit_call_quick(struct jit *j, const struct jit_insn *n, const int base
     x86_lea(x, true, RCX, x86_at(bases[1], imm + skip));
     x86_rr(x, ALU_MOV, true, R8, RCX);
     x86_rr(x, ALU_MOV, true, RCX, RAX);
-    call(j, n, form_step(f), more, leave);
+    call(j, n, which, form_step(f), more, leave);
+}
+
+void simt_jit_call_quick(struct jit *j, const struct jit_insn *n, const int bases[2], struct jit_form f, uint64_t more,
+                         int leave)
+{
+    call_rows(j, n, bases, f, 0, more, leave);
+}
+
+void simt_jit_call_some(struct jit *j, const struct jit_insn *n, const int bases[2], struct jit_form f, uint64_t more,
+                        int leave)
+{
+    x86_store(&j->x, false, x86_at(REG_WARP, (int32_t)offsetof(struct warp, parted)), REG_MASK);
+    call_rows(j, n, bases, f, QUICK_SOME, more, leave);
 }
 
 void simt_jit_call_scattered(struct jit *j, const struct jit_insn *n, uint64_t more, int leave)
@@ -230,7 +243,7 @@ void simt_jit_call_scattered(struct jit *j, const struct jit_insn *n, uint64_t m
         x86_rr(&j->x, ALU_MOV, false, RCX, REG_MASK);
     else
         x86_load_imm(&j->x, RCX, FULL);
-    call(j, n, QUICK_SCATTERED, more, leave);
+    call(j, n, 0, QUICK_SCATTERED, more, leave);
     x86_bind(&j->x, over);
 }
 

@@ -174,6 +174,32 @@ for body, race in pairs {
 } do
   case("31 columns of a grid of 32, across: " .. body, race, across .. body, function(k) k({ 2, 2 }, { 16, 16 })(x, y, at, 31) end)
 end
+-- Tiles that overlap, whose edges only load: what threads inside of them may touch, counted out as above.
+local tiles = "int tx = threadIdx.x, ty = threadIdx.y, c = blockIdx.x * 14 + tx - 1, r = blockIdx.y * 14 + ty - 1, " ..
+  "me = blockIdx.x + 3 * blockIdx.y + 9 * tx; "
+local inside = "if (tx > 0 && tx < 15 && ty > 0 && ty < 15 && c < n && r < n) "
+for body, race in pairs {
+  [inside .. "y[r * n + c] = me;"] = false,
+  [inside .. "y[r * n + c] += y[r * n + c] + me;"] = false,
+  [inside .. "{ y[(r * n + c) * 2] = me; y[(r * n + c) * 2 + 1] = tx; }"] = false,
+  [inside .. "y[r * (n - 1) + c] = me;"] = true,
+  [inside .. "y[r * n + c] = y[r * n + c + 1];"] = true,
+  [inside .. "y[r * n + c + (n & 1)] = me;"] = false,
+  [inside .. "y[r * n + c] = me; if (tx < 15) y[900 + tx] = me;"] = true,
+  [inside .. "y[r * n + c] = me; if (tx && r >= 0 && r < n && tx < 15 && c < n && ty != 15 && !ty) y[r * n + c] = 7;"] = true,
+  ["if (tx > 0 && tx < 15 && ty > 0 && ty < 15 && c <= n && r < n) y[r * n + c] = me;"] = true,
+  ["if (tx > 0 && tx < 16 && ty > 0 && ty < 15 && c < n && r < n) y[r * n + c] = me;"] = true,
+  ["if (tx > 0 && tx < 15 && ty > 0 && ty < 16 && c < n && r < n) y[r * n + c] = me;"] = true,
+  ["if (tx < 15 && ty > 0 && ty < 15 && c >= 0 && c < n && r < n) y[r * n + c] = me;"] = true,
+  ["if (tx - 1 < 14 && ty > 0 && ty < 15 && c >= 0 && c < n && r < n) y[r * n + c] = me;"] = true,
+  ["if ((unsigned)tx - 1 < 14 && (unsigned)ty - 1 < 14 && c < n && r < n) y[r * n + c] = me;"] = false,
+  ["if (tx >= 1 && tx <= 14 && ty >= 1 && ty <= 14 && c < n && r < n) y[r * n + c] = me;"] = false,
+  ["if (tx < 1 || tx > 14 || ty < 1 || ty > 14) return; if (c < n && r < n) y[r * n + c] = me;"] = false,
+  ["if (tx < 1 || tx > 14 || ty < 1 || ty > 14) return; if (c < n || r < n) y[r * n + c] = me;"] = true,
+  ["if (tx > 0 && tx < 14 && ty > 0 && ty < 13 && c < n && r < n) y[r * n + c] = me;"] = false,
+} do
+  case("tiles of 14 by blocks of 16: " .. body, race, tiles .. body, function(k) k({ 3, 3 }, { 16, 16 })(x, y, at, 41) end)
+end
 case("loops over a grid of 3 blocks", false, i .. "for (; i < n; i += gridDim.x * blockDim.x) { y[3 * i] = i; y[3 * i + 2] = 1; }",
   function(k) k(3, 96)(x, y, at, n // 3) end)
 case("loops over a grid of 3 blocks, one element too long", true,
