@@ -433,7 +433,8 @@ static void sort_long(struct job *j, int64_t r, struct slices *s)
 
 /* ---- long rows of elements of 1 and 2 bytes: there are so few different ones that they are counted ---- */
 #define CHUNK       2048 /* elements that are turned into keys at a time */
-#define EACH_KEY    4    /* elements of a slice for each key, or clearing and summing up its tables would take longer */
+#define FEW_EACH    6    /* elements of a row for each key below which a radix sort is as quick */
+#define EACH_KEY    2    /* elements of a slice for each key, or its tables would take longer than they save */
 #define KEYS_SUMMED 4096 /* at a time, by one thread */
 struct census {
     struct job *j;
@@ -508,7 +509,9 @@ static void fill_piece(void *context, size_t begin, size_t end, int worker)
 
 static bool is_counted(const struct job *j)
 {
-    return j->element_bytes <= 2 && !j->indices && !j->s->places && j->s->length >= LONG && j->s->length <= UINT32_MAX;
+    const int64_t n = j->s->length;
+    return j->element_bytes <= 2 && !j->indices && !j->s->places && n >= LONG && n <= UINT32_MAX &&
+           n >= (int64_t)FEW_EACH << 8 * j->element_bytes;
 }
 
 static enum rt_status sort_counted(struct job *j, struct rt_error *e)
