@@ -81,7 +81,7 @@ struct kn_narrow_loops {
     kn_load_loop *gather[5];
     kn_store_loop *spread[5];
     /* Between bool and the integers, where one of the two has 32 bits or fewer, and between float32 or float64 and
-     * integers that are not their class; int32 from float64, too. NULL for the others. */
+     * integers that are not their class; NULL for the others. */
     kn_convert_loop *convert[RT_DTYPE_COUNT][RT_DTYPE_COUNT];
 };
 

@@ -302,7 +302,6 @@ CONVERT(true_64, uint64_t, uint8_t, v != 0)
     X(__VA_ARGS__, UINT16, uint16_t, 0, UINT16_MAX)
 CUT_TYPES(CUT, FLOAT32, float)
 CUT_TYPES(CUT, FLOAT64, double)
-CUT(FLOAT64, double, INT32, int32_t, INT32_MIN, INT32_MAX)
 CUT(FLOAT64, double, UINT32, uint32_t, 0, UINT32_MAX)
 CONVERT(FLOAT32_UINT32, float, uint32_t, SATURATED(uint32_t, 0, UINT32_MAX, 0, 0x1p32f))
 #define WITH_FLOATS(dtype, TYPE)                                                                                       \
@@ -358,7 +357,7 @@ const struct kn_narrow_loops KN_NARROW_LEVEL = {
          [RT_INT64] = {TO_ANY(true_64, bits_64_8, bits_64_16, bits_64_32)},
          [RT_UINT64] = {TO_ANY(true_64, bits_64_8, bits_64_16, bits_64_32)},
          [RT_FLOAT32] = {FROM_FLOAT(FLOAT32)},
-         [RT_FLOAT64] = {FROM_FLOAT(FLOAT64), [RT_INT32] = FLOAT64_INT32}},
+         [RT_FLOAT64] = {FROM_FLOAT(FLOAT64)}},
     .sum = {[RT_INT8] = sum_INT8,
             [RT_INT16] = sum_INT16,
             [RT_INT32] = sum_INT32,
