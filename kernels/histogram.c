@@ -75,6 +75,20 @@ static size_t keep_inside(const struct counter *c, double *values, size_t n)
     return kept;
 }
 
+/* Of very few bins, by vectors: what is at or above a bin's lower edge and not the next one's. What is on the last edge
+ * counts. */
+#define VERY_FEW_BINS 16
+static void count_very_few(const struct pass *p, const double *values, size_t n, int64_t *counts)
+{
+    const size_t bins = (size_t)p->c->bins;
+    double edges[VERY_FEW_BINS + 1];
+    int64_t above[VERY_FEW_BINS + 1];
+    memcpy(edges, p->edges, bins * sizeof *edges);
+    edges[bins] = nextafter(p->edges[bins], INFINITY);
+    p->loops->at_least(above, edges, bins + 1, values, n);
+    for (size_t i = 0; i < bins; i++) counts[i] += above[i] - above[i + 1];
+}
+
 /* A block of values, which it uses up. The edges decide where they are. */
 static void count_floats(const struct pass *p, double *values, size_t n, int64_t *counts)
 {
@@ -111,7 +125,9 @@ static void count_piece(void *context, size_t begin, size_t end, int worker)
         size_t n = end - i < KN_BLOCK ? end - i : KN_BLOCK;
         p->loops->load[t](block, p->in + i * rt_dtypes[t].size, 1, n);
         p->loops->convert[kn_class_of(t)][to](converted, block, n);
-        if (p->edges)
+        if (p->edges && p->c->bins <= VERY_FEW_BINS && p->loops != &kn_loops_base)
+            count_very_few(p, (const double *)(const void *)converted, n, counts);
+        else if (p->edges)
             count_floats(p, (double *)(void *)converted, n, counts);
         else
             for (size_t k = 0; k < n; k++) counts[((const int64_t *)(void *)converted)[k]]++;

@@ -38,16 +38,24 @@ typedef void kn_search_loop(void *best, int64_t *where, const void *rows, ptrdif
                             size_t n);
 /* Keys of n floats, int32 or int64 as wide as they, that compare as the values do, both zeros alike and NaN last. */
 typedef void kn_ordered_loop(void *keys, const void *values, size_t n);
+/* Keys of n floats, as wide as they, that sort as unsigned integers do, downwards if told (keys.h), and the floats of
+ * such keys. Both may be one block. */
+typedef void kn_sorted_loop(void *keys, const void *values, bool descending, size_t n);
+typedef void kn_unsorted_loop(void *values, const void *keys, bool descending, size_t n);
 /* Where, from 1 to n + 1, each of `count` keys could be inserted before an element of a row of 1 to 2^31 - 1 keys in
  * order, the first such place or, with `right`, the last. */
 typedef void kn_places_loop(int64_t *places, const void *row, size_t n, const void *keys, bool right, size_t count);
-/* Points (x, y) of ascending x, n at least 1, and what is below and above them; y at `count` values between them, whose
+/* How many of n values are at or above each of `count` edges. */
+typedef void kn_at_least_loop(int64_t *counts, const double *edges, size_t count, const double *values, size_t n);
+/* Points (x, y) of ascending x, n at least 1, what is below and above them, and, unless NULL, the slopes of the n - 1
+ * lines between them, as wide as the result; y at `count` values between them, whose
  * places, with `right`, are known. */
 struct kn_lines {
-    const void *x, *y;
+    const void *x, *y, *slopes;
     size_t n;
     double left, right;
 };
+typedef void kn_slopes_loop(void *slopes, const struct kn_lines *l);
 typedef void kn_lines_loop(void *out, const void *values, const int64_t *places, const struct kn_lines *l,
                            size_t count);
 /* Adds the n values of each of `rows` rows, 1 to KN_SUMMED_ROWS, that are `stride` apart to KN_WIDE_LANES lanes of its
@@ -106,8 +114,12 @@ struct kn_loops {
     kn_indices_loop *indices_32, *indices_64; /* of int32 and int64 */
     kn_counted_loop *counted_32, *counted_64;
     kn_ordered_loop *ordered_32, *ordered_64;
+    kn_sorted_loop *sorted_32, *sorted_64;
+    kn_unsorted_loop *unsorted_32, *unsorted_64;
     kn_places_loop *places_32, *places_64;
-    kn_lines_loop *lines[2][2]; /* float32 and float64 of x, then of y; the result is as wide as the wider one */
+    kn_at_least_loop *at_least;
+    kn_slopes_loop *slopes[2][2]; /* as of lines */
+    kn_lines_loop *lines[2][2];   /* float32 and float64 of x, then of y; the result is as wide as the wider one */
     kn_past_loop *past;
 };
 

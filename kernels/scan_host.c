@@ -72,9 +72,6 @@ typedef void total_loop(const void *in, union value *carry, size_t n);
 #define TIMES(a, b)   ((a) * (b))
 #define GREATER(a, b) ((a) > (b) ? (a) : (b))
 #define LESSER(a, b)  ((a) < (b) ? (a) : (b))
-/* NaN wins. */
-#define GREATER_F(a, b) (((a) > (b) || (a) != (a)) ? (a) : (b))
-#define LESSER_F(a, b)  (((a) < (b) || (a) != (a)) ? (a) : (b))
 SCAN(sum_i64, uint64_t, u64, PLUS)
 SCAN(sum_f64, double, f64, PLUS)
 SCAN(prod_i64, uint64_t, u64, TIMES)
@@ -84,13 +81,36 @@ SCAN(prod_c128, double _Complex, c128, TIMES)
 SCAN(max_i32, int32_t, i32, GREATER)
 SCAN(max_i64, int64_t, i64, GREATER)
 SCAN(max_u64, uint64_t, u64, GREATER)
-SCAN(max_f32, float, f32, GREATER_F)
-SCAN(max_f64, double, f64, GREATER_F)
+SCAN(numbers_max_f32, float, f32, GREATER)
+SCAN(numbers_max_f64, double, f64, GREATER)
 SCAN(min_i32, int32_t, i32, LESSER)
 SCAN(min_i64, int64_t, i64, LESSER)
 SCAN(min_u64, uint64_t, u64, LESSER)
-SCAN(min_f32, float, f32, LESSER_F)
-SCAN(min_f64, double, f64, LESSER_F)
+SCAN(numbers_min_f32, float, f32, LESSER)
+SCAN(numbers_min_f64, double, f64, LESSER)
+
+/* The same of floats, of which the first NaN stays: what is before it has none. */
+#define SCAN_FLOATS(name, T, member, CLASS)                                                                            \
+    static void scan_##name(void *to, const void *in, union value *carry, size_t n)                                    \
+    {                                                                                                                  \
+        const T *v = in, nan = (T)NAN;                                                                                 \
+        T *out = to;                                                                                                   \
+        size_t i = isnan(carry->member) ? 0 : kn_host_loops()->first[CLASS](v, &nan, n);                               \
+        scan_numbers_##name(to, in, carry, i);                                                                         \
+        if (i < n && !isnan(carry->member)) carry->member = v[i];                                                      \
+        for (; i < n; i++) out[i] = carry->member;                                                                     \
+    }                                                                                                                  \
+    static void total_##name(const void *in, union value *carry, size_t n)                                             \
+    {                                                                                                                  \
+        const T *v = in, nan = (T)NAN;                                                                                 \
+        const size_t i = isnan(carry->member) ? 0 : kn_host_loops()->first[CLASS](v, &nan, n);                         \
+        total_numbers_##name(in, carry, i);                                                                            \
+        if (i < n && !isnan(carry->member)) carry->member = v[i];                                                      \
+    }
+SCAN_FLOATS(max_f32, float, f32, KN_F32)
+SCAN_FLOATS(max_f64, double, f64, KN_F64)
+SCAN_FLOATS(min_f32, float, f32, KN_F32)
+SCAN_FLOATS(min_f64, double, f64, KN_F64)
 
 /* By scan and class: the loops, and what changes nothing when it is combined with. */
 static const struct loops {

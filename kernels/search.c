@@ -267,6 +267,26 @@ static bool is_wide_float(const struct rt_array *a)
     return a->dtype == RT_FLOAT32 || a->dtype == RT_FLOAT64;
 }
 
+/* Slopes are looked up where there are as many values as points and vectors to compute them; it goes without them. */
+static enum rt_status write_lines(struct row *r, struct kn_lines *lines, enum rt_dtype y, const struct rt_array *values,
+                                  const struct rt_array *out, struct rt_error *e)
+{
+    const size_t count = (size_t)rt_array_size(out), element = rt_dtypes[out->dtype].size;
+    const bool wide_x = r->dtype == RT_FLOAT64, wide_y = y == RT_FLOAT64;
+    const bool known = r->n > 1 && r->n <= count && r->loops != &kn_loops_base;
+    void *slopes = known ? rt_alloc(r->n * element) : NULL;
+    if (slopes) r->loops->slopes[wide_x][wide_y](slopes, lines);
+    lines->slopes = slopes;
+    r->lines = lines;
+    r->values = rt_array_host(values);
+    r->between = r->loops->lines[wide_x][wide_y];
+    r->to = rt_array_host(out);
+    r->element = element;
+    rt_parallel_for(count, PIECE, row_piece, r);
+    free(slopes);
+    return rt_interrupted() ? rt_fail(e, RT_INTERRUPTED, "interrupted") : RT_OK;
+}
+
 enum rt_status kn_interp(const struct rt_array *a, const struct rt_array *x, const struct rt_array *y, double left,
                          double right, struct rt_array *out, struct rt_error *e)
 {
@@ -287,16 +307,10 @@ enum rt_status kn_interp(const struct rt_array *a, const struct rt_array *x, con
     if (status == RT_OK) status = kn_contiguous(y, &heights, e);
     if (status == RT_OK && count > 0 && !make_row(&r, &points, SIZE_MAX, true))
         status = rt_fail(e, RT_NOMEM, "out of memory: interp keeps a key of each point");
-    if (status == RT_OK && count > 0) {
-        struct kn_lines lines = {rt_array_host(&points), rt_array_host(&heights), r.n, left, right};
-        r.values = rt_array_host(&values);
-        r.lines = &lines;
-        r.between = r.loops->lines[x->dtype == RT_FLOAT64][y->dtype == RT_FLOAT64];
-        r.to = rt_array_host(out);
-        r.element = rt_dtypes[t].size;
-        rt_parallel_for((size_t)count, PIECE, row_piece, &r);
-        if (rt_interrupted()) status = rt_fail(e, RT_INTERRUPTED, "interrupted");
-    }
+    if (status == RT_OK && count > 0)
+        status =
+            write_lines(&r, &(struct kn_lines){rt_array_host(&points), rt_array_host(&heights), NULL, r.n, left, right},
+                        y->dtype, &values, out, e);
     free(r.made);
     rt_array_release(&points);
     rt_array_release(&heights);

@@ -1,12 +1,9 @@
 /* Sorting on the host threads, by keys (keys.h). Values are sorted as keys alone and made from the keys again; indices
- * as records of key and index. Keys of 4 and 8 bytes, and records of 8, are sorted in place by vectors where the
- * processor can (quicksort.h), and so are short rows of elements of 2 bytes as keys of 4. The keys of long rows of
- * elements of 1 and 2 bytes are counted. All else is sorted by a radix sort, which looks at every byte of a key once.
- * Short rows are sorted beside each other, a long row by all threads. */
-#include "kernels/quicksort.h"
-#include "kernels/sort.h"
-#include <stdlib.h>
-#include <string.h>
+ * as records of key and index, of 8 bytes where that can be (sort_records.h). Keys of 4 and 8 bytes, and records of 8,
+ * are sorted in place by vectors where the processor can (quicksort.h), and so are short rows of elements of 2 bytes as
+ * keys of 4. The keys of long rows of elements of 1 and 2 bytes are counted. All else is sorted by a radix sort, which
+ * looks at every byte of a key once. Short rows are sorted beside each other, a long row by all threads. */
+#include "kernels/sort_records.h"
 #include "runtime/interrupt.h"
 #include "runtime/threads.h"
 
@@ -47,11 +44,6 @@ static bool slices_places(struct slices *s)
     return !one;
 }
 
-/* Keys of 8 bytes with their index. */
-struct pair {
-    uint64_t key, index;
-};
-
 #define RADIX_T      uint32_t
 #define RADIX_KEY(r) ((uint64_t)(r))
 #define RADIX(name)  name##_key32
@@ -69,184 +61,6 @@ struct pair {
 #define RADIX_KEY(r) ((r).key)
 #define RADIX(name)  name##_pair64
 #include "kernels/radix.h"
-
-enum record { KEY32, KEY64, PAIR32, PAIR64 };
-
-struct job {
-    const struct kn_sorter *s;
-    enum record record;
-    size_t record_bytes, element_bytes;
-    int kind;
-    uint64_t inf, flip, top, nan;
-    const char *in;
-    char *values;
-    int64_t *indices;
-    bool quick;       /* sorted in place, as integers */
-    bool in_values;   /* the records of a row are where its results will be */
-    size_t row_bytes; /* of scratch memory for a row */
-    char *scratch;    /* that; for each worker where rows are sorted beside each other */
-    /* Of the long row that is sorted now: */
-    const char *row;
-    char *records;
-    int64_t row_number;
-};
-
-#define KN_FN static inline
-KN_KEY_FUNCTIONS(uint8_t, 0x80, key_8, same_8)
-KN_KEY_FUNCTIONS(uint16_t, 0x8000, key_16, same_16)
-KN_KEY_FUNCTIONS(uint32_t, 0x80000000, key_32, same_32)
-KN_KEY_FUNCTIONS(uint64_t, 0x8000000000000000, key_64, same_64)
-
-/* What follows is expanded for each size of elements and record, so that the inner loops have nothing to decide. */
-#define INLINE static inline __attribute__((always_inline))
-
-INLINE uint64_t key_of(int kind, uint64_t inf, uint64_t flip, const char *at, size_t bytes)
-{
-    uint64_t bits = 0;
-    memcpy(&bits, at, bytes); /* the low bytes come first on all machines that this runs on */
-    switch (bytes) {
-    case 1: return key_8((uint8_t)bits, kind, (uint8_t)inf, (uint8_t)flip);
-    case 2: return key_16((uint16_t)bits, kind, (uint16_t)inf, (uint16_t)flip);
-    case 4: return key_32((uint32_t)bits, kind, (uint32_t)inf, (uint32_t)flip);
-    default: return key_64(bits, kind, inf, flip);
-    }
-}
-
-/* Records for elements begin..end of a row. */
-INLINE void make_sized(const struct job *j, const char *row, void *records, size_t begin, size_t end, size_t bytes,
-                       enum record record)
-{
-    const int kind = j->kind; /* no store can change these copies */
-    const uint64_t inf = j->inf, flip = j->flip;
-    for (size_t i = begin; i < end; i++) {
-        uint64_t key = key_of(kind, inf, flip, row + i * bytes, bytes);
-        switch (record) {
-        case KEY32: ((uint32_t *)records)[i] = (uint32_t)key; break;
-        case KEY64: ((uint64_t *)records)[i] = key; break;
-        case PAIR32: ((uint64_t *)records)[i] = key << 32 | i; break;
-        default: ((struct pair *)records)[i] = (struct pair){key, i};
-        }
-    }
-}
-
-INLINE uint64_t bits_of(int kind, uint64_t top, uint64_t nan, uint64_t flip, uint64_t key)
-{
-    uint64_t all = top | (top - 1);
-    if (kind == KN_KEY_FLOAT && key == all) return nan;
-    key ^= flip & all;
-    if (kind == KN_KEY_UNSIGNED) return key;
-    return kind == KN_KEY_SIGNED || key & top ? key ^ top : ~key & all;
-}
-
-/* The results of row number r from its sorted records. */
-INLINE void write_sized(const struct job *j, int64_t r, const void *records, size_t begin, size_t end, size_t bytes,
-                        enum record record)
-{
-    size_t first = (size_t)(r * j->s->length);
-    const char *row = j->in + first * bytes;
-    const int kind = j->kind;
-    const uint64_t top = j->top, nan = j->nan, flip = j->flip;
-    for (size_t i = begin; i < end; i++) {
-        char *to = j->values + (first + i) * bytes;
-        if (record == KEY32 || record == KEY64) {
-            uint64_t bits = bits_of(kind, top, nan, flip,
-                                    record == KEY32 ? ((const uint32_t *)records)[i] : ((const uint64_t *)records)[i]);
-            memcpy(to, &bits, bytes);
-            continue;
-        }
-        uint64_t index =
-            record == PAIR32 ? (uint32_t)((const uint64_t *)records)[i] : ((const struct pair *)records)[i].index;
-        if (j->indices) j->indices[first + i] = (int64_t)index + 1;
-        if (j->values) memcpy(to, row + index * bytes, bytes);
-    }
-}
-
-#define SIZES(function, ...)                                                                                           \
-    do {                                                                                                               \
-        size_t size = j->element_bytes;                                                                                \
-        if (j->record == KEY64)                                                                                        \
-            function(__VA_ARGS__, 8, KEY64);                                                                           \
-        else if (j->record == KEY32 && size == 4)                                                                      \
-            function(__VA_ARGS__, 4, KEY32);                                                                           \
-        else if (j->record == KEY32 && size == 2)                                                                      \
-            function(__VA_ARGS__, 2, KEY32);                                                                           \
-        else if (j->record == KEY32)                                                                                   \
-            function(__VA_ARGS__, 1, KEY32);                                                                           \
-        else if (j->record == PAIR32 && size == 4)                                                                     \
-            function(__VA_ARGS__, 4, PAIR32);                                                                          \
-        else if (j->record == PAIR32 && size == 2)                                                                     \
-            function(__VA_ARGS__, 2, PAIR32);                                                                          \
-        else if (j->record == PAIR32)                                                                                  \
-            function(__VA_ARGS__, 1, PAIR32);                                                                          \
-        else if (size == 8)                                                                                            \
-            function(__VA_ARGS__, 8, PAIR64);                                                                          \
-        else                                                                                                           \
-            function(__VA_ARGS__, size, PAIR64);                                                                       \
-    } while (0)
-
-/* Floats as keys alone are what is sorted most, so these loops have no jumps and become vectors. */
-#define FLOAT_KEYS(U, S, TOP_BIT)                                                                                      \
-    static void make_float_##U(const struct job *j, const U *restrict from, U *restrict to, size_t n)                  \
-    {                                                                                                                  \
-        const U top = TOP_BIT, inf = (U)j->inf, flip = (U)j->flip;                                                     \
-        for (size_t i = 0; i < n; i++) {                                                                               \
-            U u = from[i], sign = (U)((S)u >> (8 * sizeof u - 1)), nan = (S)(u & ~top) > (S)inf ? (U) ~(U)0 : (U)0;    \
-            to[i] = (u ^ (sign | top) ^ flip) | nan;                                                                   \
-        }                                                                                                              \
-    }                                                                                                                  \
-    static void write_float_##U(const struct job *j, const U *from, U *to, size_t n)                                   \
-    {                                                                                                                  \
-        const U top = TOP_BIT, nan = (U)j->nan, flip = (U)j->flip;                                                     \
-        for (size_t i = 0; i < n; i++) {                                                                               \
-            U k = from[i], x = k ^ flip, sign = (U)((S)x >> (8 * sizeof x - 1)), u = x ^ (~sign | top);                \
-            to[i] = k == (U) ~(U)0 ? nan : u;                                                                          \
-        }                                                                                                              \
-    }
-FLOAT_KEYS(uint32_t, int32_t, 0x80000000)
-FLOAT_KEYS(uint64_t, int64_t, 0x8000000000000000)
-
-/* Records of keys and indices, without jumps, too. */
-static void make_float_pairs(const struct job *j, const uint32_t *restrict row, uint64_t *restrict records,
-                             size_t begin, size_t end)
-{
-    const uint32_t top = 0x80000000, inf = (uint32_t)j->inf, flip = (uint32_t)j->flip;
-    for (size_t i = begin; i < end; i++) {
-        uint32_t u = row[i], sign = (uint32_t)((int32_t)u >> 31), nan = (int32_t)(u & ~top) > (int32_t)inf ? ~0U : 0;
-        records[i] = (uint64_t)((u ^ (sign | top) ^ flip) | nan) << 32 | (uint32_t)i;
-    }
-}
-
-static void write_indices(const uint64_t *restrict records, int64_t *restrict to, size_t n)
-{
-    for (size_t i = 0; i < n; i++) to[i] = (int64_t)(uint32_t)records[i] + 1;
-}
-
-static void make_records(const struct job *j, const char *row, void *records, size_t begin, size_t end)
-{
-    const void *from = row + begin * j->element_bytes;
-    if (j->kind == KN_KEY_FLOAT && j->record == KEY32 && j->element_bytes == 4)
-        make_float_uint32_t(j, from, (uint32_t *)records + begin, end - begin);
-    else if (j->kind == KN_KEY_FLOAT && j->record == KEY64)
-        make_float_uint64_t(j, from, (uint64_t *)records + begin, end - begin);
-    else if (j->kind == KN_KEY_FLOAT && j->record == PAIR32 && j->element_bytes == 4)
-        make_float_pairs(j, (const uint32_t *)(const void *)row, records, begin, end);
-    else
-        SIZES(make_sized, j, row, records, begin, end);
-}
-
-static void write_results(const struct job *j, int64_t r, const void *records, size_t begin, size_t end)
-{
-    const size_t first = (size_t)(r * j->s->length) + begin;
-    void *to = j->values + first * j->element_bytes;
-    if (j->record == PAIR32 && !j->values)
-        write_indices((const uint64_t *)records + begin, j->indices + first, end - begin);
-    else if (j->kind == KN_KEY_FLOAT && j->record == KEY32 && j->element_bytes == 4)
-        write_float_uint32_t(j, (const uint32_t *)records + begin, to, end - begin);
-    else if (j->kind == KN_KEY_FLOAT && j->record == KEY64)
-        write_float_uint64_t(j, (const uint64_t *)records + begin, to, end - begin);
-    else
-        SIZES(write_sized, j, r, records, begin, end);
-}
 
 /* ---- what is wanted of a row ---- */
 
@@ -315,10 +129,11 @@ static void quick_sort(const struct job *j, char *records, size_t base, size_t n
 static char *records_of(const struct job *j, int64_t r, int worker)
 {
     if (j->in_values) return j->values + (size_t)(r * j->s->length) * j->element_bytes;
+    if (j->in_indices) return (char *)(j->indices + r * j->s->length);
     return j->scratch + (size_t)worker * j->row_bytes;
 }
 
-static const void *sort_serial(const struct job *j, void *records, size_t base, size_t n)
+static void *sort_serial(const struct job *j, void *records, size_t base, size_t n)
 {
     void *other = (char *)records + n * j->record_bytes;
     int bytes = (int)j->element_bytes;
@@ -336,16 +151,49 @@ static const void *sort_serial(const struct job *j, void *records, size_t base, 
 
 static void rows_piece(void *context, size_t begin, size_t end, int worker)
 {
-    const struct job *j = context;
-    size_t n = (size_t)j->s->length;
+    struct job j = *(const struct job *)context;
+    size_t n = (size_t)j.s->length;
     for (size_t r = begin; r < end && !rt_interrupted(); r++) {
-        char *records = records_of(j, (int64_t)r, worker);
-        make_records(j, j->in + r * n * j->element_bytes, records, 0, n);
-        write_wanted(j, (int64_t)r, sort_serial(j, records, 0, n));
+        const char *row = j.in + r * n * j.element_bytes;
+        void *records = records_of(&j, (int64_t)r, worker);
+        if (j.record == SHORT64) j.span = span_of(survey(&j, row, 0, n));
+        make_records(&j, row, records, 0, n);
+        records = sort_serial(&j, records, 0, n);
+        if (j.record == SHORT64) mend(&j, row, records, 0, n);
+        write_wanted(&j, (int64_t)r, records);
     }
 }
 
 /* ---- one row by all threads ---- */
+
+struct surveys {
+    const struct job *j;
+    struct survey parts[64];
+};
+#define PARTS (sizeof((struct surveys *)0)->parts / sizeof(struct survey))
+
+static void survey_piece(void *context, size_t begin, size_t end, int worker)
+{
+    struct surveys *s = context;
+    const size_t n = (size_t)s->j->s->length;
+    (void)worker;
+    for (size_t i = begin; i < end; i++)
+        s->parts[i] = survey(s->j, s->j->row, n / PARTS * i, i + 1 == PARTS ? n : n / PARTS * (i + 1));
+}
+
+static struct span survey_row(const struct job *j)
+{
+    struct surveys s = {.j = j};
+    rt_parallel_for(PARTS, 1, survey_piece, &s);
+    struct survey all = s.parts[0];
+    for (size_t i = 1; i < PARTS; i++) {
+        all.differ |= s.parts[i].differ;
+        all.least = s.parts[i].least < all.least ? s.parts[i].least : all.least;
+        all.greatest = s.parts[i].greatest > all.greatest ? s.parts[i].greatest : all.greatest;
+    }
+    return span_of(all);
+}
+
 static void make_piece(void *context, size_t begin, size_t end, int worker)
 {
     const struct job *j = context;
@@ -366,6 +214,7 @@ struct parts {
     const struct job *j;
     size_t begins[(1 << ROUNDS) + 1]; /* part i is from begins[i * step] to begins[(i + 1) * step] */
     size_t step;
+    bool short_of_room; /* records are, and have to be mended before they are written */
 };
 
 static void split_piece(void *context, size_t begin, size_t end, int worker)
@@ -386,20 +235,45 @@ static void part_piece(void *context, size_t begin, size_t end, int worker)
     for (size_t i = begin; i < end && !rt_interrupted(); i++) {
         size_t first = p->begins[i], last = p->begins[i + 1];
         quick_sort(p->j, p->j->records + first * p->j->record_bytes, first, last - first);
-        if (!p->j->s->places) write_results(p->j, p->j->row_number, p->j->records, first, last);
+        if (!p->j->s->places && !p->short_of_room) write_results(p->j, p->j->row_number, p->j->records, first, last);
+    }
+}
+
+static void mend_piece(void *context, size_t begin, size_t end, int worker)
+{
+    const struct parts *p = context;
+    (void)worker;
+    for (size_t i = begin; i < end && !rt_interrupted(); i++) {
+        mend(p->j, p->j->row, (uint64_t *)(void *)p->j->records, p->begins[i], p->begins[i + 1]);
+        write_results(p->j, p->j->row_number, p->j->records, p->begins[i], p->begins[i + 1]);
+    }
+}
+
+/* Moves the ends of `count` parts to where groups of records that are to be mended end, too. */
+static void part_groups(struct parts *p, size_t count)
+{
+    const uint64_t *records = (const uint64_t *)(const void *)p->j->records;
+    const int bits = p->j->index_bits;
+    for (size_t i = 1; i < count; i++) {
+        size_t at = p->begins[i] > p->begins[i - 1] ? p->begins[i] : p->begins[i - 1];
+        while (at > 0 && at < p->begins[count] && records[at] >> bits == records[at - 1] >> bits) at++;
+        p->begins[i] = at;
     }
 }
 
 /* Sorts the row and, where all of it is wanted, writes it: a part is small enough to be in the cache still. */
 static void sort_parts(const struct job *j, size_t n)
 {
-    struct parts p = {.j = j};
+    struct parts p = {.j = j, .short_of_room = j->record == SHORT64 && bits_over(j) > 0};
     size_t count = 1;
     while (count < 1 << ROUNDS && (n / count > PIECE || count < 8 * (size_t)rt_thread_count())) count *= 2;
     p.begins[count] = n;
     for (p.step = count; p.step > 1 && !rt_interrupted(); p.step /= 2)
         rt_parallel_for(count / p.step, 1, split_piece, &p);
     rt_parallel_for(count, 1, part_piece, &p);
+    if (!p.short_of_room || rt_interrupted()) return;
+    part_groups(&p, count);
+    rt_parallel_for(count, 1, mend_piece, &p);
 }
 
 static void *sort_slices(const struct job *j, struct slices *s)
@@ -419,6 +293,7 @@ static void sort_long(struct job *j, int64_t r, struct slices *s)
     j->row = j->in + (size_t)r * s->n * j->element_bytes;
     j->records = records_of(j, r, 0);
     j->row_number = r;
+    if (j->record == SHORT64) j->span = survey_row(j);
     rt_parallel_for(s->n, PIECE, make_piece, j);
     if (j->quick)
         sort_parts(j, s->n);
@@ -432,7 +307,6 @@ static void sort_long(struct job *j, int64_t r, struct slices *s)
 }
 
 /* ---- long rows of elements of 1 and 2 bytes: there are so few different ones that they are counted ---- */
-#define CHUNK       2048 /* elements that are turned into keys at a time */
 #define FEW_EACH    6    /* elements of a row for each key below which a radix sort is as quick */
 #define EACH_KEY    2    /* elements of a slice for each key, or its tables would take longer than they save */
 #define KEYS_SUMMED 4096 /* at a time, by one thread */
@@ -563,6 +437,7 @@ static struct job job_of(const struct kn_sorter *s, void *values, int64_t *indic
 {
     enum rt_dtype t = s->a->dtype;
     struct job j = {.s = s,
+                    .loops = kn_host_loops(),
                     .element_bytes = rt_dtypes[t].size,
                     .kind = (int)kn_key_kind(t),
                     .inf = kn_key_infinity(t),
@@ -571,16 +446,21 @@ static struct job job_of(const struct kn_sorter *s, void *values, int64_t *indic
                     .in = rt_array_host(s->a),
                     .values = values,
                     .indices = indices};
-    bool narrow = j.element_bytes <= 4;
+    const bool narrow = j.element_bytes <= 4, indexed = s->length <= UINT32_MAX;
     if (!indices)
         j.record = narrow ? KEY32 : KEY64;
+    else if (narrow && indexed)
+        j.record = PAIR32;
     else
-        j.record = narrow && s->length <= UINT32_MAX ? PAIR32 : PAIR64;
+        j.record = indexed && !s->places && kn_quick_available() ? SHORT64 : PAIR64;
+    j.index_bits = j.record == SHORT64 && s->length > 1 ? 64 - __builtin_clzll((uint64_t)s->length - 1) : 32;
     j.record_bytes = j.record == KEY32 ? 4 : j.record == PAIR64 ? sizeof(struct pair) : 8;
-    bool whole = j.record_bytes == j.element_bytes, few = j.element_bytes == 2 && s->length <= SHORT_ROW;
-    j.quick = (j.record == PAIR32 || (j.record != PAIR64 && (whole || few))) && kn_quick_available();
+    const bool whole = j.record_bytes == j.element_bytes, few = j.element_bytes == 2 && s->length <= SHORT_ROW;
+    const bool shared = j.record == PAIR32 || j.record == SHORT64;
+    j.quick = (shared || (j.record != PAIR64 && (whole || few))) && kn_quick_available();
     j.in_values = j.quick && whole && !indices;
-    j.row_bytes = j.in_values ? 0 : (j.quick ? 1 : 2) * (size_t)s->length * j.record_bytes;
+    j.in_indices = j.quick && shared && !s->places;
+    j.row_bytes = j.in_values || j.in_indices ? 0 : (j.quick ? 1 : 2) * (size_t)s->length * j.record_bytes;
     if (j.kind == KN_KEY_FLOAT) j.nan = j.inf | (j.inf & -j.inf) >> 1; /* a quiet one */
     return j;
 }

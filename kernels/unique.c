@@ -29,31 +29,40 @@ struct host {
     int64_t *inverse, *counts, n, count;
     uint8_t *marks;
     size_t bytes;
-    int kind;
-    uint64_t inf;
+    uint64_t rest, inf;
 };
 
-#undef KN_FN
-#define KN_FN static inline __attribute__((unused))
-KN_KEY_FUNCTIONS(uint8_t, 0x80, key_8, same_8)
-KN_KEY_FUNCTIONS(uint16_t, 0x8000, key_16, same_16)
-KN_KEY_FUNCTIONS(uint32_t, 0x80000000, key_32, same_32)
-KN_KEY_FUNCTIONS(uint64_t, 0x8000000000000000, key_64, same_64)
+/* What compares equal without a jump: the same bits, two zeros or two NaN. `rest` is what a sign leaves, or all, and
+ * nothing of an integer is above `inf`. */
+#define SAME(a, b, rest, inf)                                                                                          \
+    (((a) == (b)) | ((((a) | (b)) & (rest)) == 0) | ((((a) & (rest)) > (inf)) & (((b) & (rest)) > (inf))))
 
-#define MARKS(U, SAME)                                                                                                 \
-    for (size_t i = begin; i < end; i++) {                                                                             \
-        const U *at = (const U *)h->sorted + i, inf = (U)h->inf;                                                       \
-        h->marks[i] = i == 0 || SAME(at[0], h->kind, inf) != SAME(at[-1], h->kind, inf);                               \
-    }
+static uint64_t rest_of(enum rt_dtype t)
+{
+    return kn_key_kind(t) == KN_KEY_FLOAT ? ((uint64_t)1 << (8 * rt_dtypes[t].size - 1)) - 1 : UINT64_MAX;
+}
+
+static uint64_t infinity_of(enum rt_dtype t)
+{
+    return kn_key_kind(t) == KN_KEY_FLOAT ? kn_key_infinity(t) : UINT64_MAX;
+}
+
+#define MARKS(U)                                                                                                       \
+    do {                                                                                                               \
+        const U *sorted = h->sorted, rest = (U)h->rest, inf = (U)h->inf;                                               \
+        uint8_t *marks = h->marks;                                                                                     \
+        if (begin == 0) marks[0] = 1;                                                                                  \
+        for (size_t i = begin == 0 ? 1 : begin; i < end; i++) marks[i] = !SAME(sorted[i], sorted[i - 1], rest, inf);   \
+    } while (0)
 static void mark_piece(void *context, size_t begin, size_t end, int worker)
 {
     const struct host *h = context;
     (void)worker;
     switch (h->bytes) {
-    case 1: MARKS(uint8_t, same_8) break;
-    case 2: MARKS(uint16_t, same_16) break;
-    case 4: MARKS(uint32_t, same_32) break;
-    default: MARKS(uint64_t, same_64)
+    case 1: MARKS(uint8_t); break;
+    case 2: MARKS(uint16_t); break;
+    case 4: MARKS(uint32_t); break;
+    default: MARKS(uint64_t);
     }
 }
 
@@ -90,8 +99,8 @@ static enum rt_status run_host(const struct groups *g, enum step step, struct rt
                      .n = g->n,
                      .count = g->count,
                      .bytes = rt_dtypes[g->sorted.dtype].size,
-                     .kind = (int)kn_key_kind(g->sorted.dtype),
-                     .inf = kn_key_infinity(g->sorted.dtype)};
+                     .rest = rest_of(g->sorted.dtype),
+                     .inf = infinity_of(g->sorted.dtype)};
     rt_parallel_for((size_t)(step == COUNT ? g->count : g->n), PIECE, pieces[step], &h);
     return rt_interrupted() ? rt_fail(e, RT_INTERRUPTED, "interrupted") : RT_OK;
 }
@@ -257,32 +266,31 @@ static enum rt_status of_bytes(struct groups *g, const struct rt_array *flat, co
 /* ---- a small array that vectors sort in place, at once ---- */
 
 /* Moves the first ones of equal neighbours to the front; returns how many those are. */
-#define KEEP(U, SAME)                                                                                                  \
-    static int64_t keep_##U(U *v, int64_t n, int kind, U inf)                                                          \
+#define KEEP(U)                                                                                                        \
+    static int64_t keep_##U(U *v, int64_t n, U rest, U inf)                                                            \
     {                                                                                                                  \
         int64_t count = 1;                                                                                             \
-        U last = SAME(v[0], kind, inf);                                                                                \
+        U last = v[0];                                                                                                 \
         for (int64_t i = 1; i < n; i++) {                                                                              \
-            U this = SAME(v[i], kind, inf);                                                                            \
-            v[count] = v[i];                                                                                           \
-            count += this != last;                                                                                     \
+            const U this = v[i];                                                                                       \
+            v[count] = this;                                                                                           \
+            count += !SAME(this, last, rest, inf);                                                                     \
             last = this;                                                                                               \
         }                                                                                                              \
         return count;                                                                                                  \
     }
-KEEP(uint32_t, same_32)
-KEEP(uint64_t, same_64)
+KEEP(uint32_t)
+KEEP(uint64_t)
 
 static bool of_few(const struct rt_array *a, struct rt_array *values)
 {
     _Alignas(64) char sorted[KN_BLOCK * 8];
     const int64_t n = rt_array_size(a);
-    const int kind = (int)kn_key_kind(a->dtype);
-    const uint64_t inf = kn_key_infinity(a->dtype);
+    const uint64_t rest = rest_of(a->dtype), inf = infinity_of(a->dtype);
     const size_t bytes = rt_dtypes[a->dtype].size;
     if (!kn_is_small(a) || !kn_sort_few(&(struct kn_sorter){.a = a, .rows = 1, .length = n}, sorted)) return false;
-    const int64_t count = bytes == 4 ? keep_uint32_t((uint32_t *)(void *)sorted, n, kind, (uint32_t)inf)
-                                     : keep_uint64_t((uint64_t *)(void *)sorted, n, kind, inf);
+    const int64_t count = bytes == 4 ? keep_uint32_t((uint32_t *)(void *)sorted, n, (uint32_t)rest, (uint32_t)inf)
+                                     : keep_uint64_t((uint64_t *)(void *)sorted, n, rest, inf);
     if (rt_array_new(rt_array_device(a), a->dtype, 1, &count, values, NULL) != RT_OK) return false;
     memcpy(rt_array_host(values), sorted, (size_t)count * bytes);
     return true;

@@ -91,7 +91,14 @@ static int intersect1d(lua_State *L)
 
 static int union1d(lua_State *L)
 {
-    make_sets(L, "union1d");
+    lua_settop(L, 2);
+    for (int i = 1; i <= 2; i++) {
+        const struct rt_array *a = lg_step_array(L, i, i == 2 ? lg_form(L, 1) : NULL, RT_DTYPE_COUNT);
+        lg_check(L, kn_check_real(a, "union1d", lg_error_box(L)));
+        lg_step(L, "flatten", "v", i);
+        lua_replace(L, i);
+    }
+    lua_settop(L, 2);
     lg_step(L, "unique", "v", lg_push_joined(L, 0, 2, (int[]){1, 2}));
     return 1;
 }

@@ -122,6 +122,25 @@ for _, device in ipairs(t.devices()) do
     t.raises("middle", x.searchsorted, x, 1, "middle")
   end)
 
+  test("searchsorted of many values in rows of many lengths", function()
+    gpu.seed(45)
+    for _, dtype in ipairs { "int32", "int64", "uint32", "float32", "float64" } do
+      for _, n in ipairs { 1, 15, 16, 31, 32, 33, 63, 64, 65, 100, 127, 255, 257, 1000, 1023, 1025, 3000 } do
+        local span = n % 2 == 0 and 40 or 5 * n
+        local x = gpu.random.integers(0, span, n, "int64", device):to(dtype):sort()
+        local v = gpu.random.integers(dtype == "uint32" and 0 or -2, span + 2, 530, "int64", device):to(dtype)
+        if dtype:find "float" and n > 20 then x[n], v[3] = nan, nan end
+        local left, right = x:searchsorted(v):totable(), x:searchsorted(v, "right"):totable()
+        local list = x:totable()
+        for i, e in ipairs(v:totable()) do
+          local a, b = left[i], right[i] -- neighbours say whether a place is right
+          assert((a == 1 or less(list[a - 1], e)) and (a == n + 1 or not less(list[a], e)), dtype .. " left " .. n)
+          assert((b == 1 or not less(e, list[b - 1])) and (b == n + 1 or less(e, list[b])), dtype .. " right " .. n)
+        end
+      end
+    end
+  end)
+
   test("unique", function()
     gpu.seed(43)
     for _, dtype in ipairs(DTYPES) do
@@ -262,6 +281,18 @@ for _, device in ipairs(t.devices()) do
     t.same(gpu.zeros(0, device):histogram({ 1, 2 }):totable(), { 0 })
     for _, bad in ipairs { { 2, 1 }, { 1 }, {}, { nan, 1 }, { { 1, 2 } } } do t.raises("edge", gpu.histogram, x, bad) end
     t.raises("not both", gpu.histogram, x, { 1, 2 }, { 1, 2 })
+  end)
+
+  test("histogram of few bins counts as given edges do", function()
+    gpu.seed(46)
+    for _, dtype in ipairs { "float32", "float64", "int16" } do
+      local x = make(dtype, 3000)
+      if dtype ~= "int16" then x["::7"], x["::31"], x["::101"], x["::103"] = nan, inf, -inf, 3 end
+      for _, bins in ipairs { 1, 2, 3, 10, 15, 16, 17, 40 } do
+        local counts, edges = x:histogram(bins, { -3, 3 })
+        assert(counts:equal((x:histogram(edges))), dtype .. " " .. bins)
+      end
+    end
   end)
 
   test("histogram2d", function()

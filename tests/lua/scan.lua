@@ -118,6 +118,14 @@ for _, device in ipairs(t.devices()) do
     t.same(x:cummax():totable(), { 1, 3, nan, nan, nan })
     t.same(x:cummin():totable(), { 1, 1, nan, nan, nan })
     t.same(x:cumsum():totable(), { 1, 4, nan, nan, nan })
+    for _, at in ipairs { 1, 8, 9, 2049, 40000, 70000 } do
+      local long = gpu.rand(70000, at % 2 == 0 and "float32" or "float64", device)
+      long[at] = nan
+      local most, least = long:cummax(), long:cummin()
+      t.eq(most:isnan():sum(), 70001 - at)
+      t.eq(least:isnan():sum(), 70001 - at)
+      assert(at == 1 or most[at - 1] == long[{ { 1, at - 1 } }]:max() and least[at - 1] == long[{ { 1, at - 1 } }]:min())
+    end
     t.same(gpu.array({ -inf, inf, 1 }, device):cumsum():totable(), { -inf, nan, nan })
     t.eq(1 / gpu.array({ -0.0, 1 }, "float64", device):cumsum()[1], -inf)
   end)

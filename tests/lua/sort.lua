@@ -98,6 +98,41 @@ for _, device in ipairs(t.devices()) do
     check(gpu.range(1, 70001, "int32", device)["::-1"], 1, false, "a row in reverse")
   end)
 
+  test("sort long keys that differ in few bits, or in all", function()
+    gpu.seed(35)
+    local function some(n, dtype)
+      local near = 1 + gpu.random.integers(0, 700, n, "int64", device):to("float64") * 2.0 ^ -52 -- alike but for the end
+      local low = gpu.random.integers(-3, 3, n, "int64", device)
+      if dtype == "float64" then
+        local far = near:clone()
+        far[1], far[n // 2], far[n] = 1e300, -1e-300, 0 / 0
+        return { near = near, far = far, whole = low:to("float64"), equal = gpu.zeros(n, dtype, device) }
+      end
+      local far = low * 1000003 + (1 << 53)
+      far[1], far[2], far[n] = math.maxinteger, -5, math.mininteger
+      return { low = low:to(dtype), far = far:to(dtype), even = (low << 40):to(dtype), equal = gpu.ones(n, dtype, device) }
+    end
+    for _, dtype in ipairs { "float64", "int64", "uint64" } do
+      for what, x in pairs(some(300, dtype)) do
+        for _, descending in ipairs { false, true } do check(x:reshape(3, 100), 2, descending, dtype .. ", " .. what) end
+      end
+      for what, x in pairs(some(70001, dtype)) do
+        for _, descending in ipairs { false, true } do
+          local values, order = x:sort(1, descending), x:argsort(1, descending)
+          assert(x[order]:equal(values) or dtype == "float64" and what == "far", dtype .. ", " .. what)
+          local v, o = values:totable(), order:totable()
+          local seen = {}
+          for i = 1, #o do
+            assert(not seen[o[i]] and (i == 1 or v[i] ~= v[i - 1] or o[i] > o[i - 1]), dtype .. ", " .. what .. ", " .. i)
+            seen[o[i]] = true
+          end
+          assert(dtype ~= "float64" or what ~= "far" or x[order][{ { 1, -2 } }]:equal(values[{ { 1, -2 } }]))
+          assert(x[x:argsort(1, descending)]:unique():equal(values:unique()) or what == "far", dtype .. ", " .. what)
+        end
+      end
+    end
+  end)
+
   test("sort special values", function()
     local nan, inf = 0 / 0, math.huge
     for _, dtype in ipairs({ "float16", "bfloat16", "float32", "float64" }) do
