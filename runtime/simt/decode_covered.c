@@ -48,7 +48,9 @@ static int bytes_of(const struct ptx_insn *in)
     bool moves = !strcmp(in->opcode, "ld") || !strcmp(in->opcode, "st");
     if (!moves || !in->mod_count || !has_mod(in, "shared") || !address_of(in)) return 0;
     int count = has_mod(in, "v2") ? 2 : has_mod(in, "v4") ? 4 : 1;
-    return count * atoi(in->mods[in->mod_count - 1] + 1) / 8;
+    const char *type = in->mods[in->mod_count - 1];
+    int bits = *type ? atoi(type + 1) : 0;
+    return bits > 0 && bits <= 128 ? count * bits / 8 : 0;
 }
 
 static bool same_place(const struct covering *c, size_t a, size_t b)
