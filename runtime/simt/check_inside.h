@@ -1,8 +1,8 @@
 /* Inside the checks: check.c is the observer and dispatches, check_access.c looks at addresses, check_pieces.c at those
  * of matrices and copies, check_race.c keeps who touched which bytes in the memory of check_shadow.c, check_cell.c has
- * the rule for what is a race, check_history.c keeps who touched a cell of which three records can't tell,
- * check_readers.c who else may have read it, check_strips.c and check_rows.c keep rows of
- * global memory, check_pairs.c and check_words.c single cells, check_inputs.c and check_own.c, by what check_sums.c
+ * the rule for what is a race, check_listed.c for a cell of which three records can't tell, check_history.c keeps who
+ * touched that, check_readers.c who else may have read it, check_strips.c and check_rows.c keep rows of global memory,
+ * check_pairs.c and check_words.c single cells, check_inputs.c and check_own.c, by what check_sums.c
  * computes, know what needs no such record, check_once.c and check_recall.c what needs it later, check_heap.c follows
  * malloc and free, check_shared.c, check_near.c and check_parts.c see what needs no closer look in shared memory,
  * check_steady.c which blocks need none, check_cluster.c sees what blocks of a cluster do to each other, check_copies.c
@@ -347,8 +347,6 @@ void simt_race_lane(const struct access *a, unsigned lane);
 /* The lane touches the cells of the table from `first` on; `all`: how many the table has. */
 void simt_race_cells(const struct access *a, unsigned lane, bool shared, const struct cell_table *t, uint32_t first,
                      uint32_t all);
-/* The cell gets a list, as another one of those that the lane touched. */
-void simt_race_list(const struct access *a, unsigned lane, const struct cell_table *t, uint32_t cell, uint32_t all);
 /* Stores `bytes` bytes at an address, those of the lanes from `lane` on, before the instruction does: who finds the
  * record of a write, on another host thread, finds its value too, and can tell that it would write the same. */
 void simt_race_store(const struct access *a, uint64_t address, unsigned bytes, unsigned lane);
@@ -358,6 +356,10 @@ void simt_tell_copy(const struct simt_check *c, struct simt_report *r, record me
 
 /* Does the lane, `me`, store what stands at the place already, or what another lane of the instruction does? */
 bool simt_race_same_value(const struct access *a, unsigned lane, record me, record other, const char *place);
+
+/* ---- check_listed.c ---- */
+/* The cell gets a list, as another one of those that the lane touched. */
+void simt_race_list(const struct access *a, unsigned lane, const struct cell_table *t, uint32_t cell, uint32_t all);
 
 /* ---- check_cluster.c ---- */
 bool simt_reach_start(struct block *b); /* a block begins; false: no memory */

@@ -1,0 +1,99 @@
+/* One lane of an access at a cell: what check_cell.c, which has the rule where three records tell all, and
+ * check_listed.c, for cells with lists, know of it together. */
+#ifndef SIMT_CHECK_CELL_H
+#define SIMT_CHECK_CELL_H
+
+#include "runtime/simt/check_order.h"
+
+#define MOST_RACES 32
+
+struct actor {
+    const struct access *access;
+    unsigned lane;
+    record me;
+    bool shared;
+    unsigned offset;          /* of the cell in what the lane touches */
+    record raced[MOST_RACES]; /* with what; once for an access and a line */
+    unsigned races;
+    bool hits; /* it races for the cell at hand */
+};
+
+static inline bool absent(const struct actor *x, record r)
+{
+    return x->shared ? r - x->access->block->shared_id >= BLOCK_SPAN : r == 0;
+}
+
+static inline bool site_writes(const struct site *s)
+{
+    return access_of(s) != ACCESS_READ;
+}
+
+static inline const struct site *site_of(const struct actor *x, record r)
+{
+    return &x->access->check->sites[record_site(r)];
+}
+
+static inline bool is_atomic(const struct actor *x, record r)
+{
+    return record_atomic(r) && !site_of(x, r)->kept_of;
+}
+
+static inline bool is_writing_atomic(const struct actor *x, record r)
+{
+    return is_atomic(x, r) && !site_of(x, r)->fails;
+}
+
+/* With the number that the block has in global memory's records. */
+static inline record as_global(const struct actor *x, record r)
+{
+    return x->shared ? (r & (BLOCK_SPAN - 1)) | x->access->block->id : r;
+}
+
+static inline bool gone(const struct actor *x, record r)
+{
+    const struct block *b = x->access->block;
+    if (absent(x, r)) return true;
+    uint64_t at = x->access->at[x->lane] + x->offset, spot = x->shared ? simt_order_spot(b, at) : at;
+    return simt_check_ordered(b, as_global(x, r), (unsigned)x->access->warp->index, x->lane, spot);
+}
+
+/* Atomic and volatile accesses, and reads that guess, don't race with each other; but lanes of one warp that pass
+ * values through volatile shared memory rely on being in step. */
+static inline bool excused(const struct actor *x, record r)
+{
+    const struct site *mine = x->access->site, *theirs = &x->access->check->sites[record_site(r)];
+    if (!(mine->strong || mine->guesses) || !(theirs->strong || theirs->guesses)) return false;
+    bool in_step = x->shared && record_thread(r) / SIMT_WARP == (unsigned)x->access->warp->index;
+    return !in_step || !mine->is_volatile || !theirs->is_volatile;
+}
+
+/* Did another lane of this very instruction make the record? */
+static inline bool is_of_this(const struct actor *x, record r)
+{
+    const struct access *a = x->access;
+    unsigned other = record_thread(r) % SIMT_WARP;
+    return ((r ^ x->me) & ~(UINT64_C(31) << THREAD_AT)) == 0 && other != x->lane && a->at[other] == a->at[x->lane];
+}
+
+static inline bool is_listed(const struct actor *x, record w)
+{
+    if (!x->shared) return w == LISTED;
+    return ((w - x->access->block->shared_id) | SHARED_WRITTEN) == SHARED_LISTED;
+}
+
+/* ---- check_cell.c ---- */
+/* What a lane stores in its element of that number. */
+uint64_t simt_cell_stored(const struct access *a, unsigned lane, unsigned element);
+/* Tells of a race with a record's access, unless it is told already. */
+void simt_cell_race(struct actor *x, record other);
+/* May all that races for the cell be kept? */
+bool simt_cell_keeps_races(struct actor *x, uint64_t cell);
+/* Makes three records what they are behind the access, of which no race is told. */
+void simt_cell_keep(struct actor *x, record *was);
+
+/* ---- check_listed.c ---- */
+/* Looks at a cell of so many bytes that has, or may need, a list: `was` has its records, which become what they are
+ * behind the access. `raced`: threads have raced for it. */
+void simt_cell_follow(struct actor *x, record *was, unsigned bytes, bool raced);
+
+#endif
