@@ -108,7 +108,7 @@ static unsigned add_site(struct simt_check *c, const struct site *s)
     return base + (*count)++;
 }
 
-/* Sites that stand for a store beside a cell's readers, as far as there are numbers. */
+/* Sites that stand for a store beside a cell's readers, as far as atomics leave numbers: those come first. */
 static void add_kept(struct simt_check *c, unsigned site)
 {
     struct site *s = &c->sites[site];
@@ -226,9 +226,7 @@ static unsigned site_at(struct simt_check *c, uint32_t pc)
     reading.fails = simt_is_swap(i);
     if (simt_is_bulk(i)) reading.access = ACCESS_READ, reading.strong = false;
     if (simt_is_swap(i) || simt_is_bulk(i)) s.reading = (uint16_t)add_site(c, &reading);
-    unsigned site = add_site(c, &s);
-    if (s.access == ACCESS_WRITE) add_kept(c, site);
-    return site;
+    return add_site(c, &s);
 }
 
 static bool no_memory(struct simt_fault *f, const struct simt_launch *l)
@@ -280,6 +278,8 @@ static bool launch_start(struct simt_observer *o, const struct simt_launch *l, s
         const struct function *f = &p->functions[k];
         for (uint32_t pc = f->setup; (!f->is_entry || f == l->function->code) && pc < f->end; pc++) watch_one(c, f, pc);
     }
+    for (unsigned k = 1; k < c->site_count[0]; k++)
+        if (c->sites[k].access == ACCESS_WRITE) add_kept(c, k);
     c->exact = c->releases_some;
     if (!simt_inputs_find(c) || !simt_steady_begin(c)) return no_memory(fault, l);
     c->observer.watch = c->watch;

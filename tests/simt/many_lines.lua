@@ -45,6 +45,18 @@ __global__ void apart(int *a, int *out) {
 }
 ]=]
 
+-- More volatile stores than there are numbers for what stands beside readers.
+local crowded = gpu.kernel([=[
+__global__ void crowded(int *a, volatile int *own) {
+  int b = blockIdx.x, i = b * blockDim.x + threadIdx.x;
+]=] .. ("  own[i] = i;\n"):rep(1100) .. [=[
+  if (i == 0) atomicAdd(&a[0], 1);
+  if (i == 1) atomicAdd(&a[1], 1);
+  if (i == 32) a[0] = i;
+  if (i == 33) a[1] = i;
+}
+]=])
+
 local threads, blocks = 32, 60
 local out = gpu.zeros(blocks * threads, "int32")
 
@@ -71,11 +83,12 @@ case("lines that a thread comes to in turn", "0-0 0-2 0-4 2-2 2-4", function() k
 case("an atomic, a write and a read", "0-1 0-2 1-1 1-2", function() k.atomics_too(blocks, threads)(a, out) end)
 case("values that are the same", "0-2 1-2", function() k.same_value(blocks, threads)(a) end)
 case("elements of another size", "0-0 0-1 0-2 1-1 1-2 2-2", function() k.narrow(blocks, threads)(gpu.zeros(64, "uint8")) end)
+case("atomics behind many stores", "0-2 1-3", function() crowded(2, threads)(a, out) end)
 case("neighbours that other lines race for", "0-0 0-2 1-1 1-2", function() k.apart(blocks, threads)(a, out) end)
 
 if not os.getenv("LUNARRAY_THREADS") then
   for _, settings in ipairs { "LUNARRAY_THREADS=1", "LUNARRAY_THREADS=2", "LUNARRAY_THREADS=3 LUNARRAY_JIT=0" } do
-    t.again("tests/simt/many_lines.lua", settings, 5)
+    t.again("tests/simt/many_lines.lua", settings, 7)
   end
 end
 t.done()
