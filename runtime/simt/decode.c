@@ -39,6 +39,20 @@ bool simt_decode_fail(struct decoder *d, enum rt_status status, const char *form
     return false;
 }
 
+bool simt_has_mod(const struct ptx_insn *in, const char *mod)
+{
+    for (size_t k = 0; k < in->mod_count; k++)
+        if (!strcmp(in->mods[k], mod)) return true;
+    return false;
+}
+
+bool simt_has_mod_like(const struct ptx_insn *in, const char *start)
+{
+    for (size_t k = 0; k < in->mod_count; k++)
+        if (!strncmp(in->mods[k], start, strlen(start))) return true;
+    return false;
+}
+
 /* What only hardware has, by the beginning of the instruction's name, and what to do instead. */
 #define OLDER   "compile the kernel for an older target, or run it on a GPU"
 #define USE_MMA "use mma.sync or wmma, or run this kernel on a GPU"

@@ -14,41 +14,64 @@
 typedef unsigned __int128 numbers; /* by bits */
 #define ONE ((numbers)1)
 
+struct step { /* an instruction, as far as it matters here */
+    enum { STEP_ON, STEP_JUMP, STEP_END, STEP_BARRIER } kind;
+    bool guarded, loads, stores; /* loads from shared memory, stores to it */
+    int variable;                /* that it touches there: one of those that are looked at, or -1 */
+    size_t target;               /* of a jump */
+};
 struct epochs {
     struct decoder *d;
     const struct ptx_func *f;
-    numbers *in; /* by instruction: of barriers before it */
+    struct step *steps; /* by instruction, as `in` */
+    numbers *in;        /* of barriers before it */
 };
-
-static bool has_mod(const struct ptx_insn *in, const char *mod)
-{
-    for (size_t k = 0; k < in->mod_count; k++)
-        if (!strncmp(in->mods[k], mod, strlen(mod))) return true;
-    return false;
-}
 
 static bool is_barrier(const struct ptx_insn *in)
 {
     bool barrier = !strcmp(in->opcode, "bar") || !strcmp(in->opcode, "barrier");
-    return barrier && !has_mod(in, "warp");
+    return barrier && !simt_has_mod_like(in, "warp");
 }
 
-/* Does it wait for all threads of the block, and those that come by any other such one? */
+/* Does it wait for all threads of the block, and those that come by any other such one? Those of a cluster arrive and
+ * wait, and have no .sync: so a function with one of them is not looked at. */
 static bool waits_for_all(const struct ptx_insn *in)
 {
     const struct ptx_operand *o = in->operands;
-    return has_mod(in, "sync") && in->operand_count == 1 && o->kind == PTX_OP_IMM && o->imm == 0;
+    return simt_has_mod_like(in, "sync") && in->operand_count == 1 && o->kind == PTX_OP_IMM && o->imm == 0;
 }
 
-static bool can_follow(const struct ptx_func *f)
+static bool touches_shared(const struct ptx_insn *in, const char *opcode)
 {
-    for (size_t k = 0; k < f->insn_count; k++) {
-        const struct ptx_insn *in = &f->insns[k];
-        bool jumps = !strcmp(in->opcode, "bra");
-        if (jumps && (!in->operand_count || in->operands[0].kind != PTX_OP_LABEL)) return false;
-        if (!strcmp(in->opcode, "brx") || (is_barrier(in) && !waits_for_all(in))) return false;
-    }
+    return !strcmp(in->opcode, opcode) && simt_has_mod_like(in, "shared");
+}
+
+/* False: it can't be followed. */
+static bool read_step(struct decoder *d, const struct ptx_insn *in, struct step *s)
+{
+    bool jumps = !strcmp(in->opcode, "bra"), ends = !strcmp(in->opcode, "ret") || !strcmp(in->opcode, "exit");
+    if (jumps && (!in->operand_count || in->operands[0].kind != PTX_OP_LABEL)) return false;
+    if (!strcmp(in->opcode, "brx") || (is_barrier(in) && !waits_for_all(in))) return false;
+    *s = (struct step){.kind = jumps            ? STEP_JUMP
+                               : ends           ? STEP_END
+                               : is_barrier(in) ? STEP_BARRIER
+                                                : STEP_ON,
+                       .guarded = in->guard >= 0,
+                       .loads = touches_shared(in, "ld"),
+                       .stores = touches_shared(in, "st"),
+                       .variable = -1,
+                       .target = jumps ? (size_t)in->operands[0].imm : 0};
+    if (!s->loads && !s->stores) return true;
+    int n = simt_origin_of_first(d, in) - SHARED_ORIGIN;
+    if (n >= 0 && n < VARIABLES && d->program->shared[n].bytes) s->variable = n;
     return true;
+}
+
+static bool read_steps(const struct epochs *t)
+{
+    for (size_t k = 0; k < t->f->insn_count; k++)
+        if (!read_step(t->d, &t->f->insns[k], &t->steps[k])) return false;
+    return t->f->insn_count > 0;
 }
 
 /* One more barrier; by what is left of `divisor`, or, where that is 0, up to LAST. */
@@ -68,12 +91,11 @@ static bool add(const struct epochs *t, size_t to, numbers set)
 /* Sends on what comes to an instruction; true when that changed anything. */
 static bool flow(const struct epochs *t, size_t k, unsigned divisor)
 {
-    const struct ptx_insn *in = &t->f->insns[k];
+    const struct step *s = &t->steps[k];
     numbers out = t->in[k];
-    bool jumps = !strcmp(in->opcode, "bra"), ends = !strcmp(in->opcode, "ret") || !strcmp(in->opcode, "exit");
-    bool changed = jumps && add(t, (size_t)in->operands[0].imm, out);
-    if (is_barrier(in)) out = (in->guard >= 0 ? out : 0) | one_more(out, divisor);
-    if (in->guard >= 0 || !(jumps || ends)) changed |= add(t, k + 1, out);
+    bool changed = s->kind == STEP_JUMP && add(t, s->target, out);
+    if (s->kind == STEP_BARRIER) out = (s->guarded ? out : 0) | one_more(out, divisor);
+    if (s->guarded || s->kind == STEP_ON || s->kind == STEP_BARRIER) changed |= add(t, k + 1, out);
     return changed;
 }
 
@@ -87,31 +109,17 @@ static void count(const struct epochs *t, unsigned divisor)
     }
 }
 
-/* The variable that an instruction touches in shared memory: one of those that are looked at, or -1. */
-static int variable_of(const struct epochs *t, const struct ptx_insn *in)
-{
-    int n = simt_origin_of_first(t->d, in) - SHARED_ORIGIN;
-    return n >= 0 && n < VARIABLES && t->d->program->shared[n].bytes ? n : -1;
-}
-
-static bool touches(const struct ptx_insn *in, const char *opcode)
-{
-    return !strcmp(in->opcode, opcode) && has_mod(in, "shared");
-}
-
 /* Marks the loads that are in no epoch with a store to their variable. */
 static void mark(const struct epochs *t, bool *marks)
 {
     numbers stores[VARIABLES] = {0}, others = 0;
     for (size_t k = 0; k < t->f->insn_count; k++) {
-        const struct ptx_insn *in = &t->f->insns[k];
-        int n = variable_of(t, in);
-        if (touches(in, "st")) *(n < 0 ? &others : &stores[n]) |= t->in[k];
+        const struct step *s = &t->steps[k];
+        if (s->stores) *(s->variable < 0 ? &others : &stores[s->variable]) |= t->in[k];
     }
     for (size_t k = 0; k < t->f->insn_count; k++) {
-        const struct ptx_insn *in = &t->f->insns[k];
-        int n = touches(in, "ld") ? variable_of(t, in) : -1;
-        marks[k] |= n >= 0 && !(t->in[k] & (stores[n] | others));
+        const struct step *s = &t->steps[k];
+        marks[k] |= s->loads && s->variable >= 0 && !(t->in[k] & (stores[s->variable] | others));
     }
 }
 
@@ -128,7 +136,7 @@ static bool note_variables(const struct epochs *t, bool *marks)
     numbers at[VARIABLES] = {0};
     for (size_t k = 0; k < t->f->insn_count; k++) {
         marks[k] &= t->in[k] && !(t->in[k] & 1) && t->in[k] != ONE << LAST;
-        if (marks[k]) at[variable_of(t, &t->f->insns[k])] |= t->in[k];
+        if (marks[k]) at[t->steps[k].variable] |= t->in[k];
     }
     for (int n = 0; n < VARIABLES; n++) {
         if (!at[n]) continue;
@@ -143,21 +151,24 @@ static bool note_variables(const struct epochs *t, bool *marks)
 
 bool simt_find_still(struct decoder *d, bool *marks, bool *any)
 {
-    struct epochs t = {.d = d, .f = d->f, .in = rt_alloc((d->f->insn_count + 1) * sizeof *t.in)};
+    struct epochs t = {.d = d, .f = d->f};
     d->fn->still_first = d->program->still_count;
     d->fn->still_count = 0;
     *any = false;
-    if (!t.in) return false;
-    bool ok = true;
-    if (d->f->insn_count && can_follow(d->f)) {
-        for (unsigned divisor = MOST_LEFT; divisor != 1; divisor = divisor == 2 ? 0 : divisor - 1) {
+    t.in = rt_alloc((d->f->insn_count + 1) * sizeof *t.in);
+    t.steps = rt_alloc((d->f->insn_count + 1) * sizeof *t.steps);
+    bool ok = t.in && t.steps;
+    if (ok && read_steps(&t)) {
+        for (unsigned divisor = MOST_LEFT; divisor > 1; divisor--) {
             count(&t, divisor);
             mark(&t, marks);
-            if (!divisor) break;
         }
+        count(&t, 0); /* the last one: what is noted of variables is read from the numbers as they are */
+        mark(&t, marks);
         ok = note_variables(&t, marks);
     }
     free(t.in);
+    free(t.steps);
     *any = d->fn->still_count > 0;
     return ok;
 }

@@ -16,18 +16,11 @@ static int join(int a, int b)
     return a == NO_POINTER ? b : b == NO_POINTER || a == b ? a : UNKNOWN;
 }
 
-static bool has_mod(const struct ptx_insn *in, const char *mod)
-{
-    for (size_t k = 0; k < in->mod_count; k++)
-        if (!strncmp(in->mods[k], mod, strlen(mod))) return true;
-    return false;
-}
-
 /* Loads a value, or several, of a pointer's size. */
 static bool is_parameter(const struct ptx_insn *in)
 {
-    bool wide = has_mod(in, "u64") || has_mod(in, "b64") || has_mod(in, "s64");
-    return !strcmp(in->opcode, "ld") && has_mod(in, "param") && wide && in->operand_count == 2;
+    bool wide = simt_has_mod_like(in, "u64") || simt_has_mod_like(in, "b64") || simt_has_mod_like(in, "s64");
+    return !strcmp(in->opcode, "ld") && simt_has_mod_like(in, "param") && wide && in->operand_count == 2;
 }
 
 /* Loads less than a pointer to global memory into a register that could hold one: an index. */
@@ -36,7 +29,8 @@ static bool is_index(const struct decoder *d, const struct ptx_insn *in)
     const struct ptx_operand *to = &in->operands[0];
     if (strcmp(in->opcode, "ld") || !in->operand_count || to->kind != PTX_OP_REG) return false;
     if (to->reg < 0 || (size_t)to->reg >= d->f->reg_count || ptx_type_size(d->f->regs[to->reg].type) != 8) return false;
-    return !has_mod(in, "u64") && !has_mod(in, "b64") && !has_mod(in, "s64") && !has_mod(in, "f64");
+    return !simt_has_mod_like(in, "u64") && !simt_has_mod_like(in, "b64") && !simt_has_mod_like(in, "s64") &&
+           !simt_has_mod_like(in, "f64");
 }
 
 static int of_symbol(struct decoder *d, const char *name)
@@ -84,7 +78,7 @@ static int of_result(struct decoder *d, const struct ptx_insn *in)
                              *const indices[] = {"mul", "shl", "shr",  "cvt", "bfe", "bfi",
                                                  "div", "rem", "popc", "clz", "neg"};
     if (is_parameter(in)) return of_parameter(d, in);
-    if ((!strcmp(in->opcode, "ld") && has_mod(in, "param")) || is_index(d, in)) return NO_POINTER;
+    if ((!strcmp(in->opcode, "ld") && simt_has_mod_like(in, "param")) || is_index(d, in)) return NO_POINTER;
     if (!strcmp(in->opcode, "mad") && in->operand_count == 4) return of_operand(d, &in->operands[3]);
     if (!strcmp(in->opcode, "sub") && in->operand_count == 3 && of_operand(d, &in->operands[2]) == NO_POINTER)
         return of_operand(d, &in->operands[1]);

@@ -50,13 +50,6 @@ static bool is_one_of(const char *word, const char *const *list, size_t count)
     return false;
 }
 
-static bool has_mod(const struct ptx_insn *in, const char *mod)
-{
-    for (size_t k = 0; k < in->mod_count; k++)
-        if (!strncmp(in->mods[k], mod, strlen(mod))) return true;
-    return false;
-}
-
 /* ---- registers ---- */
 typedef void visitor(struct steady *s, int reg);
 
@@ -125,7 +118,7 @@ static bool result_varies(struct steady *s, const struct ptx_insn *in)
                                        "or",    "xor",  "not",  "neg", "cvt",   "min",   "max",  "setp", "set",
                                        "selp",  "abs",  "div",  "rem", "bfe",   "bfi",   "popc", "clz",  "brev",
                                        "bfind", "prmt", "lop3", "shf", "mul24", "mad24", "fma",  "sad",  "slct"};
-    bool parameter = !strcmp(in->opcode, "ld") && has_mod(in, "param");
+    bool parameter = !strcmp(in->opcode, "ld") && simt_has_mod_like(in, "param");
     if (s->varies == s->unsure && s->conditions[in - s->f->insns].a >= 0) return false;
     if (guard_varies(s, in) || (!parameter && !ONE_OF(in->opcode, pure))) return true;
     for (size_t k = 1; k < in->operand_count; k++)
@@ -236,13 +229,14 @@ static int memory_of(const struct ptx_insn *in)
 {
     static const char *const plain[] = {"ld", "st"}, *const elsewhere[] = {"ld", "st", "atom", "red", "prefetch"};
     static const char *const strong[] = {"volatile", "relaxed", "acquire", "release", "mmio"};
-    bool shared = has_mod(in, "shared");
+    bool shared = simt_has_mod_like(in, "shared");
     if (!has_address(in)) return 0;
     for (size_t k = 0; shared && k < sizeof strong / sizeof *strong; k++)
-        if (has_mod(in, strong[k])) return -1;
-    if (shared) return ONE_OF(in->opcode, plain) && !has_mod(in, "async") ? 1 : -1;
-    bool there = has_mod(in, "global") || has_mod(in, "local") || has_mod(in, "param") || has_mod(in, "const");
-    return there && ONE_OF(in->opcode, elsewhere) && !has_mod(in, "async") ? 0 : -1;
+        if (simt_has_mod_like(in, strong[k])) return -1;
+    if (shared) return ONE_OF(in->opcode, plain) && !simt_has_mod_like(in, "async") ? 1 : -1;
+    bool there = simt_has_mod_like(in, "global") || simt_has_mod_like(in, "local") || simt_has_mod_like(in, "param") ||
+                 simt_has_mod_like(in, "const");
+    return there && ONE_OF(in->opcode, elsewhere) && !simt_has_mod_like(in, "async") ? 0 : -1;
 }
 
 static bool is_harmless_call(const struct ptx_insn *in)
@@ -267,7 +261,7 @@ static bool begin(struct steady *s, size_t k)
         return true;
     }
     if (ONE_OF(in->opcode, meets)) {
-        if (has_mod(in, "cluster")) return false;
+        if (simt_has_mod_like(in, "cluster")) return false;
         for (size_t o = 0; o < in->operand_count; o++) visit(s, &in->operands[o], need);
     } else if (memory > 0) {
         if (s->may_differ && s->may_differ[k]) return true;
@@ -364,7 +358,7 @@ static bool has_plain_shared(const struct steady *s)
     bool shared = false;
     for (size_t k = 0; k < s->f->insn_count; k++) {
         if (memory_of(&s->f->insns[k]) < 0) return false;
-        shared |= has_mod(&s->f->insns[k], "shared");
+        shared |= simt_has_mod_like(&s->f->insns[k], "shared");
     }
     return shared;
 }

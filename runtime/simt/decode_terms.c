@@ -18,13 +18,6 @@
 #define NOWHERE      UINT32_MAX /* of d->defined_by */
 #define SEVERAL      (UINT32_MAX - 1)
 
-static bool has_mod(const struct ptx_insn *in, const char *mod)
-{
-    for (size_t k = 0; k < in->mod_count; k++)
-        if (!strcmp(in->mods[k], mod)) return true;
-    return false;
-}
-
 /* The bytes of an integer type among the modifiers, the n-th from the end; 0: it is none of 32 or 64 bits. */
 static unsigned integer_at(const struct ptx_insn *in, size_t n, bool *is_signed)
 {
@@ -93,8 +86,8 @@ static int extended(struct decoder *d, int term, bool is_signed)
 /* mul, and mad with what is added; .lo or .wide. */
 static int of_product(struct decoder *d, const struct ptx_insn *in, unsigned bytes, bool is_signed)
 {
-    bool widens = has_mod(in, "wide"), wide = bytes == 8 || widens;
-    if ((!widens && !has_mod(in, "lo")) || (widens && bytes == 8) || in->mod_count != 2) return NO_TERM;
+    bool widens = simt_has_mod(in, "wide"), wide = bytes == 8 || widens;
+    if ((!widens && !simt_has_mod(in, "lo")) || (widens && bytes == 8) || in->mod_count != 2) return NO_TERM;
     int a = of_operand(d, &in->operands[1], bytes == 8), b = of_operand(d, &in->operands[2], bytes == 8);
     if (widens) a = extended(d, a, is_signed), b = extended(d, b, is_signed);
     int product = make(d, TERM_MUL, wide, a, b, 0);
@@ -135,9 +128,9 @@ static int of_insn_here(struct decoder *d, const struct ptx_insn *in)
     unsigned bytes = integer_at(in, 0, &is_signed);
     if (in->guard >= 0 || in->operand_count < 2 || in->operands[0].kind != PTX_OP_REG || in->operands[0].select)
         return NO_TERM;
-    if (!strcmp(in->opcode, "ld")) return has_mod(in, "param") ? of_parameter(d, in) : NO_TERM;
+    if (!strcmp(in->opcode, "ld")) return simt_has_mod(in, "param") ? of_parameter(d, in) : NO_TERM;
     if (!bytes) return NO_TERM;
-    if (!strcmp(in->opcode, "mov") || (!strcmp(in->opcode, "cvta") && has_mod(in, "global")))
+    if (!strcmp(in->opcode, "mov") || (!strcmp(in->opcode, "cvta") && simt_has_mod(in, "global")))
         return of_operand(d, &in->operands[1], bytes == 8);
     if (!strcmp(in->opcode, "add")) return of_pair(d, in, TERM_ADD, bytes == 8);
     if (!strcmp(in->opcode, "sub")) return of_pair(d, in, TERM_SUB, bytes == 8);
@@ -490,7 +483,7 @@ void simt_forget_terms(struct decoder *d)
 
 uint32_t simt_term_of_address(struct decoder *d, const struct ptx_insn *in)
 {
-    if (!d->terms || has_mod(in, "shared") || has_mod(in, "param") || has_mod(in, "local")) return 0;
+    if (!d->terms || simt_has_mod(in, "shared") || simt_has_mod(in, "param") || simt_has_mod(in, "local")) return 0;
     for (size_t k = 0; k < in->operand_count; k++) {
         const struct ptx_operand *o = &in->operands[k];
         if (o->kind != PTX_OP_ADDRESS) continue;
@@ -520,7 +513,7 @@ static const struct ptx_operand *number_of(const struct decoder *d, const struct
 uint32_t simt_term_of_value(struct decoder *d, const struct ptx_insn *in)
 {
     bool is_signed;
-    if (!d->terms || strcmp(in->opcode, "st") || in->operand_count != 2 || has_mod(in, "shared")) return 0;
+    if (!d->terms || strcmp(in->opcode, "st") || in->operand_count != 2 || simt_has_mod(in, "shared")) return 0;
     const struct ptx_operand *o = &in->operands[1], *number = number_of(d, o);
     if (number) return (uint32_t)(make(d, TERM_CONST, true, 0, 0, number->imm) + 1);
     unsigned bytes = integer_at(in, 0, &is_signed);

@@ -148,8 +148,8 @@ struct loop_use {
 };
 
 #define SHARED_ORIGIN (1 << 30)
-/* A variable of shared memory that is only read from the block's epoch-th barrier on by what differs from block to
- * block (decode_epochs.c). */
+/* Behind the block's barrier number `epoch` (from 1), loads that differ from block to block may read all of the
+ * variable (decode_epochs.c). */
 struct still_variable {
     uint32_t variable, epoch;
 };
