@@ -92,11 +92,32 @@ static enum rt_status read_ptx_entry(const char *s, struct ptx_entry *out, struc
 
 /* ---- names for messages ---- */
 
+/* The name alone of a symbol that can't be read to its end: "ns::f" of "_ZN2ns1fIN". Nothing where there is none. */
+static void plain_name(const char *symbol, char *out, size_t size)
+{
+    const char *s = symbol + 2;
+    if (strncmp(symbol, "_Z", 2) != 0) return;
+    bool nested = *s == 'N';
+    s += nested;
+    for (size_t n = 0; *s >= '1' && *s <= '9' && n < size;) {
+        char *name;
+        size_t length = strtoul(s, &name, 10), left = strlen(name);
+        bool anonymous = !strncmp(name, "_GLOBAL__N_", 11), last = !nested || length >= left;
+        int shown = (int)(last && length > left ? left : length);
+        n += (size_t)snprintf(out + n, size - n, "%s%.*s", n ? "::" : "", anonymous ? 11 : shown,
+                              anonymous ? "(anonymous)" : name);
+        if (last) return;
+        s = name + length;
+    }
+}
+
 void rt_function_name(const char *symbol, bool parameters, char *out, size_t size)
 {
     struct rt_signature s;
     snprintf(out, size, "%s", symbol);
-    if (rt_signature_read(symbol, &s, NULL) != RT_OK) return;
+    enum rt_status status = rt_signature_read(symbol, &s, NULL);
+    if (status == RT_INVALID) plain_name(symbol, out, size);
+    if (status != RT_OK) return;
     size_t n = (size_t)snprintf(out, size, "%s%s", s.name, parameters && s.typed ? "(" : "");
     for (size_t i = 0; parameters && i < s.count && n < size; i++)
         n += (size_t)snprintf(out + n, size - n, "%s%s", i > 0 ? ", " : "", s.params[i].type);

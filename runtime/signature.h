@@ -17,7 +17,8 @@ struct rt_signature {
 enum rt_status rt_signature_read(const char *mangled, struct rt_signature *out, struct rt_error *e);
 void rt_signature_clear(struct rt_signature *s);
 /* A function's name out of its symbol, for messages: "ns::f<int>" of "_ZN2ns1fIiEEvPi", with its parameters behind it
- * if they are asked for. What cannot be read stays as it is. */
+ * if they are asked for. Of what can be read at its beginning alone, as where it was cut, the name is all that is left;
+ * what cannot be read at all stays as it is. */
 void rt_function_name(const char *symbol, bool parameters, char *out, size_t size);
 
 /* A parameter that the source or the PTX tells about. */

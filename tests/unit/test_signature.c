@@ -40,6 +40,10 @@ TEST(names_for_messages)
         {"_ZN1a1fIiEEiT_Pi", "a::f<int>", "a::f<int>(int, int *)"},
         {"plain", "plain", "plain"},
         {"_Z", "_Z", "_Z"},
+        {"_Z4sortI4lessIiEEvPiT", "sort", "sort"}, /* cut */
+        {"_ZN2ns4sortI4lessIiN3oth", "ns::sort", "ns::sort"},
+        {"_ZN12_GLOBAL__N_14sortI4le", "(anonymous)::sort", "(anonymous)::sort"},
+        {"_ZN2ns10partit", "ns::partit", "ns::partit"},
     };
     char out[64], narrow[10];
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
