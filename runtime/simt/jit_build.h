@@ -121,7 +121,8 @@ struct jit {
     int again_label; /* where the block at hand begins its next round, when it walks; else -1 */
     int walk_count;  /* its loads that do */
     int leave_label, all_label, exit_label, next_label, fill_label;
-    int scale;                       /* the log of what the sum at hand is to multiply the number before it by */
+    int scale;                       /* the log of what the sum at hand is to multiply the number before it by, whose
+                                        register holds it as it was: jit_integer.c's scale_of */
     const struct jit_block *carried; /* the block whose first instruction finds registers as they are; NULL: none */
     int guard_label;
     int behind_label;                /* of what simt_jit_otherwise wrote for the instruction at hand; -1: nothing */

@@ -49,7 +49,9 @@ static void add_read(struct jit *j, const struct jit_insn *n, int k, int half, i
 }
 
 /* The log of what a number is multiplied by: a product or a shift that only the sum behind it reads; 0: it is none.
- * The sum does it: addresses are mostly such sums. */
+ * The sum does it: addresses are mostly such sums. Between the two the product's register holds the number as it was,
+ * against its form. So the sum must be one that numbers() writes, which it is by its form; and nothing before its end
+ * may leave to the interpreter, which would see that register, or write the slot. */
 static int scale_of(const struct jit *j, const struct jit_insn *n)
 {
     const struct jit_insn *sum = n + 1;
@@ -57,6 +59,7 @@ static int scale_of(const struct jit *j, const struct jit_insn *n)
     if (n->kind != JK_INTEGER || !(product || (n->op == JI_SHL && n->wide)) || n->write_count != 1) return 0;
     if (sum >= j->code + j->block->end || sum->kind != JK_INTEGER || sum->op != JI_ADD || !sum->wide || sum->guarded)
         return 0;
+    if (sum->write_count != 1) return 0;
     int of = sum->reads[1] == n->writes[0];
     uint16_t other = sum->reads[!of];
     if (sum->reads[of] != n->writes[0] || other == n->writes[0] || !(sum->dies >> of & 1)) return 0;
