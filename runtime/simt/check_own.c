@@ -8,7 +8,8 @@
  * where the edges of a tile are left out, and where a loop ends (decode_facts.c); where only index 0 goes on, as in `if
  * (threadIdx.x == 0)`, any multiple of it is as good as another. A counted loop only moves an instruction as far as it
  * goes round (check_sums.c), so that a thread may have a row, whatever its loops do there. Nor can they race where all
- * that is done to an allocation is to store one value, as in a sieve. */
+ * that is done to an allocation is to store one value, as in a sieve, or where no thread's places are what another one
+ * stores to, though they lie among each other (check_lattice.c). */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +37,10 @@ struct touched {
     uint64_t allocation;
     bool known;
     bool read_as_texture;
-    bool looked_up;     /* some address is nothing that can be computed beforehand */
+    bool looked_up;          /* some address is nothing that can be computed beforehand */
+    uint32_t pcs[MOST_SEEN]; /* of the instructions */
+    size_t pc_count;
+    bool untold;        /* there are more, or such as have no address that all lanes use */
     struct one_value {  /* what all instructions store there */
         unsigned bytes; /* 0: none was looked at yet */
         uint64_t value;
@@ -403,14 +407,20 @@ static bool are_apart(const struct simt_sums *l, const struct family *f, const s
     return true;
 }
 
+/* Where places of threads lie among each other's. */
+static bool is_own_anyhow(const struct simt_sums *l, const struct touched *t)
+{
+    return !t->untold && !t->read_as_texture && simt_lattice_apart(l, t->pcs, t->pc_count);
+}
+
 static bool is_own(const struct simt_sums *l, const struct touched *t)
 {
     if (t->one.bytes && !t->one.differs && !t->read_as_texture) return true;
-    if (!t->known || !t->count) return false;
+    if (!t->known || !t->count) return is_own_anyhow(l, t);
     for (size_t k = 0; k < t->count; k++) {
-        if (!is_own_in(l, &t->families[k])) return false;
+        if (!is_own_in(l, &t->families[k])) return is_own_anyhow(l, t);
         for (size_t j = 0; j < k; j++)
-            if (!are_apart(l, &t->families[j], &t->families[k])) return false;
+            if (!are_apart(l, &t->families[j], &t->families[k])) return is_own_anyhow(l, t);
     }
     return true;
 }
@@ -446,6 +456,10 @@ static bool look_at(const struct simt_sums *l, struct touched *all, uint32_t pc)
     struct sum unknown = {0};
     for (size_t k = 0; k < c->output_count; k++) {
         if (all[k].allocation != allocation) continue;
+        if (c->watch[pc] == WATCH_ACCESS && all[k].pc_count < MOST_SEEN)
+            all[k].pcs[all[k].pc_count++] = pc;
+        else
+            all[k].untold = true;
         note(l, &all[k], at->term && c->watch[pc] == WATCH_ACCESS ? &l->of[at->term - 1 - l->first] : &unknown, pc);
         note_value(l, &all[k].one, pc);
     }

@@ -141,6 +141,7 @@ static struct bounds range_of(const struct simt_check *c, const struct bounds *r
     case TERM_EXTEND_S: return a;
     case TERM_EXTEND_U: return without_sign(a);
     case TERM_NARROW: return fitting(a, false, false);
+    case TERM_XOR:
     case TERM_EITHER:
     case TERM_LOOP:
     case TERM_WAY:

@@ -36,11 +36,14 @@ static struct sum settled(struct sum s, bool wide)
         if (s.travel != (int32_t)s.travel || s.step != (int32_t)s.step) s.travel = 0;
         s.step = (int32_t)s.step;
         for (int k = 0; k < INDICES; k++) s.by[k] = (int32_t)s.by[k];
+        s.rest.by = (int32_t)s.rest.by;
         return s;
     }
     if (!is_small(s.travel)) s.travel = 0;
-    s.known &= s.start > -(INT64_C(1) << 62) && s.start < INT64_C(1) << 62 && is_small(s.step);
-    for (int k = 0; k < INDICES; k++) s.known &= is_small(s.by[k]);
+    bool fits = s.start > -(INT64_C(1) << 62) && s.start < INT64_C(1) << 62 && is_small(s.step) && is_small(s.rest.by);
+    for (int k = 0; k < INDICES; k++) fits &= is_small(s.by[k]);
+    s.known &= fits;
+    s.partly &= fits;
     return s;
 }
 
@@ -55,6 +58,7 @@ struct bounds simt_sums_bounds(const struct simt_sums *l, const struct sum *s)
 {
     struct bounds r = {s->start + s->down, s->start + s->up};
     *(s->travel < 0 ? &r.low : &r.high) += s->travel;
+    if (s->partly) *(s->rest.by < 0 ? &r.low : &r.high) += s->rest.by * s->rest.most;
     for (int k = 0; k < INDICES; k++) *(s->by[k] < 0 ? &r.low : &r.high) += s->by[k] * (l->extents[k] - 1);
     return r;
 }
@@ -69,6 +73,24 @@ static void stay_within(struct sum *s, const struct sum *from, const struct sum 
     s->most = by < 0 ? -from->least : from->most;
 }
 
+bool simt_sums_same_rest(const struct simt_sums *l, const struct rest *a, const struct rest *b)
+{
+    if (a->of == b->of || !a->of || !b->of) return a->of == b->of;
+    const struct sum *x = &l->of[(uint32_t)a->of - 1 - l->first], *y = &l->of[(uint32_t)b->of - 1 - l->first];
+    bool known = x->known && y->known && !x->step && !y->step && !x->grain && !y->grain;
+    return known && a->most == b->most && x->start == y->start && !memcmp(x->by, y->by, sizeof x->by);
+}
+
+/* What is known but for one rest. */
+static void add_rests(struct sum *s, const struct sum *a, const struct sum *b, int sign)
+{
+    const struct rest *x = &a->rest, *y = &b->rest;
+    if ((!a->partly && !b->partly) || (!a->partly && !a->known) || (!b->partly && !b->known)) return;
+    s->rest = a->partly ? *x : *y;
+    s->partly = !a->partly || !b->partly || x->of == y->of;
+    s->rest.by = (a->partly ? x->by : 0) + sign * (b->partly ? y->by : 0);
+}
+
 static struct sum added(const struct sum *a, const struct sum *b, int sign)
 {
     struct sum s = {
@@ -80,6 +102,8 @@ static struct sum added(const struct sum *a, const struct sum *b, int sign)
     s.grain = simt_common(a->grain, b->grain);
     if (a->within) stay_within(&s, a, b, 1);
     if (b->within) stay_within(&s, b, a, sign);
+    add_rests(&s, a, b, sign);
+    if (s.partly) s.within = 0;
     return s;
 }
 
@@ -89,16 +113,20 @@ static struct sum multiplied(const struct sum *a, const struct sum *b)
     if (!simt_sums_number(b) && !simt_sums_number(a)) return s;
     const struct sum *x = simt_sums_number(b) ? a : b;
     int64_t by = simt_sums_number(b) ? b->start : a->start;
-    s = (struct sum){.known = x->known && is_small(x->start) && is_small(by)};
-    s.known &= !__builtin_mul_overflow(x->start, by, &s.start) && !__builtin_mul_overflow(x->step, by, &s.step);
+    bool all = is_small(x->start) && is_small(by) && is_small(x->rest.by);
+    all &= !__builtin_mul_overflow(x->start, by, &s.start) && !__builtin_mul_overflow(x->step, by, &s.step);
     if (__builtin_mul_overflow(x->travel, by, &s.travel)) s.travel = 0;
-    s.known &= !__builtin_mul_overflow(by < 0 ? x->up : x->down, by, &s.down) &&
-               !__builtin_mul_overflow(by < 0 ? x->down : x->up, by, &s.up) &&
-               !__builtin_mul_overflow(x->grain, by, &s.grain);
+    all &= !__builtin_mul_overflow(by < 0 ? x->up : x->down, by, &s.down) &&
+           !__builtin_mul_overflow(by < 0 ? x->down : x->up, by, &s.up) &&
+           !__builtin_mul_overflow(x->grain, by, &s.grain);
     bool fits = !__builtin_mul_overflow(by < 0 ? x->most : x->least, by, &s.least) &&
                 !__builtin_mul_overflow(by < 0 ? x->least : x->most, by, &s.most);
     s.within = fits ? x->within : 0;
-    for (int k = 0; k < INDICES; k++) s.known &= !__builtin_mul_overflow(x->by[k], by, &s.by[k]);
+    for (int k = 0; k < INDICES; k++) all &= !__builtin_mul_overflow(x->by[k], by, &s.by[k]);
+    s.rest = x->rest;
+    all &= !__builtin_mul_overflow(x->rest.by, by, &s.rest.by);
+    s.known = all && x->known;
+    s.partly = all && x->partly;
     return s;
 }
 
@@ -132,7 +160,9 @@ static struct sum extended(const struct simt_sums *l, struct sum s, bool is_sign
         s.start += INT64_C(1) << 32;
         low += INT64_C(1) << 32, high += INT64_C(1) << 32;
     }
-    s.known &= is_signed ? low >= INT32_MIN && high <= INT32_MAX : low >= 0 && high <= UINT32_MAX;
+    bool fits = is_signed ? low >= INT32_MIN && high <= INT32_MAX : low >= 0 && high <= UINT32_MAX;
+    s.known &= fits;
+    s.partly &= fits;
     return s;
 }
 
@@ -186,14 +216,34 @@ static int64_t travel_of(const struct simt_sums *l, const struct term *t, const 
     return 0;
 }
 
+/* Is it 0 or more, and below 2 to so many? */
+static bool is_below(const struct simt_sums *l, const struct sum *s, const struct sum *bits)
+{
+    struct bounds r = simt_sums_bounds(l, s);
+    if (!s->known || s->step || s->grain || !simt_sums_number(bits) || bits->start < 0 || bits->start > 31)
+        return false;
+    return r.low >= 0 && r.high < INT64_C(1) << bits->start;
+}
+
+/* The lowest bits of what is no number. */
+static struct sum lowest_bits(const struct sum *b, int of)
+{
+    int64_t most = b->start;
+    if (!simt_sums_number(b) || most < 1 || most > INT16_MAX || (most & (most + 1))) return (struct sum){0};
+    return (struct sum){.partly = true, .rest = {of + 1, most, 1}};
+}
+
 /* Of numbers alone, as in the conditions i < n / 2 and i < min(n, 20). */
-static struct sum of_numbers(const struct sum *a, const struct sum *b, const struct term *t)
+static struct sum of_numbers(const struct simt_sums *l, const struct sum *a, const struct sum *b, const struct term *t)
 {
     struct sum s = {.known = simt_sums_number(a) && simt_sums_number(b)};
     int64_t x = a->start, y = b->start;
-    if (!s.known) return s;
+    if (!s.known && t->kind == TERM_AND) return lowest_bits(b, t->a);
+    if (!s.known && t->kind == TERM_SHIFT) s.known = is_below(l, a, b); /* then that is 0 */
+    if (!simt_sums_number(a) || !simt_sums_number(b)) return s;
     switch (t->kind) {
     case TERM_AND: s.start = x & y; break;
+    case TERM_XOR: s.start = x ^ y; break;
     case TERM_MIN: s.start = x < y ? x : y; break;
     case TERM_MAX: s.start = x > y ? x : y; break;
     default:
@@ -214,6 +264,7 @@ static struct sum either(const struct sum *a, const struct sum *b)
     if (apart + b->up > s.up) s.up = apart + b->up;
     s.grain = simt_common(simt_common(a->grain, b->grain), apart);
     s.within = 0;
+    s.partly = false;
     return s;
 }
 
@@ -411,7 +462,7 @@ static struct sum of_pass(const struct simt_sums *l, const struct term *t, const
     const struct passes *p = &l->passes[u->loop - l->code->loop_first];
     struct sum s = *a, plain = {0};
     int64_t first = u->place == LOOP_LATE, last = p->most - (u->place == LOOP_WITHIN);
-    s.absent = false; /* there may be ways around the loop */
+    s.absent = s.partly = false; /* there may be ways around the loop */
     if (u->plain >= 0) plain = l->of[(uint32_t)u->plain - l->first];
     if (u->place == LOOP_BEHIND && !l->live[c->top]) return s;
     bool counts = t->a == c->start && c->step >= 0 && simt_sums_number(b) &&
@@ -431,11 +482,8 @@ static struct sum of_pass(const struct simt_sums *l, const struct term *t, const
     return s;
 }
 
-static struct sum sum_of(const struct simt_sums *l, const struct term *t)
+static struct sum sum_of(const struct simt_sums *l, const struct term *t, const struct sum *a, const struct sum *b)
 {
-    bool leaf = t->kind <= TERM_SPECIAL, unary = t->kind >= TERM_EXTEND_S && t->kind <= TERM_NARROW;
-    const struct sum none = {0}, *a = leaf ? &none : &l->of[(uint32_t)t->a - l->first],
-                     *b = leaf || unary ? &none : &l->of[(uint32_t)t->b - l->first];
     struct sum s = *a;
     switch (t->kind) {
     case TERM_CONST: return (struct sum){.known = true, .start = t->value};
@@ -449,20 +497,32 @@ static struct sum sum_of(const struct simt_sums *l, const struct term *t)
     case TERM_EXTEND_U: return extended(l, *a, false);
     case TERM_NARROW: return *a;
     case TERM_AND:
+    case TERM_XOR:
     case TERM_MIN:
     case TERM_MAX:
-    case TERM_SHIFT: return of_numbers(a, b, t);
+    case TERM_SHIFT: return of_numbers(l, a, b, t);
     case TERM_EITHER: return either(a, b);
     case TERM_WAY: s.absent = !arrives(l, &l->check->program->uses[t->value]); break;
     case TERM_LOOP:
         s.step = simt_common(a->step, b->start);
         s.travel = travel_of(l, t, a, b->start);
         s.within = 0;
-        s.absent = false;
+        s.absent = s.partly = false;
         s.known &= simt_sums_number(b);
         break;
     case TERM_PASS: return of_pass(l, t, a, b);
     }
+    return s;
+}
+
+static struct sum with_congruence(const struct simt_sums *l, const struct term *t)
+{
+    static const struct sum none = {0};
+    bool leaf = t->kind <= TERM_SPECIAL, unary = t->kind >= TERM_EXTEND_S && t->kind <= TERM_NARROW;
+    const struct sum *a = leaf ? &none : &l->of[(uint32_t)t->a - l->first],
+                     *b = leaf || unary ? &none : &l->of[(uint32_t)t->b - l->first];
+    struct sum s = settled(sum_of(l, t, a, b), t->wide);
+    s.mod = simt_congruence_of(t, &s, a, b);
     return s;
 }
 
@@ -484,7 +544,7 @@ bool simt_sums_find(struct simt_sums *l, const struct simt_check *c)
     for (int round = 0; round < ROUNDS && (changed || round < 2); round++) { /* bounds of loops may come behind them */
         for (uint32_t k = 0; k < count; k++) {
             const struct term *t = &c->program->terms[l->first + k];
-            l->of[k] = settled(sum_of(l, t), t->wide);
+            l->of[k] = with_congruence(l, t);
         }
         changed = follow(l);
     }

@@ -9,6 +9,20 @@
 #define INDICES  6 /* of thread and block */
 #define FARTHEST (INT64_C(1) << 46)
 
+/* Values of two threads whose indices are d[0], d[1], ... apart are by[0] * d[0] + by[1] * d[1] + ... apart, but for a
+ * multiple of the modulus. */
+struct congruence {
+    uint32_t modulus; /* a power of 2; 1 or 0: nothing is known */
+    uint32_t by[INDICES];
+};
+
+/* The lowest bits of a number, beside which all else of a sum is known. */
+struct rest {
+    int of;       /* 1 + the term of the number; 0: there are none */
+    int64_t most; /* all of the bits */
+    int64_t by;   /* so many times the sum has them */
+};
+
 struct sum { /* of 32 bits: its parts are, too, with a sign */
     bool known;
     bool absent; /* no thread comes where it would be used */
@@ -20,6 +34,9 @@ struct sum { /* of 32 bits: its parts are, too, with a sign */
     unsigned
         within; /* indices, by bits, whose multiples and those of the step come together to `least` or more above */
     int64_t least, most; /* the start, and to `most` or less; 0: not known */
+    bool partly;         /* not known, but for the rest's sake alone */
+    struct rest rest;
+    struct congruence mod; /* also when nothing else is known */
 };
 
 struct passes { /* of a loop, each time that it is entered */
@@ -50,6 +67,16 @@ const struct fact *simt_sums_fact(const struct simt_sums *l, int number);
 /* The bound that a fact sets, the first number that is not below it. False: it is none of 31 bits. */
 bool simt_sums_limit(const struct simt_sums *l, const struct fact *f, int64_t *limit);
 int64_t simt_common(int64_t a, int64_t b); /* divisor, of numbers of any sign */
+/* Are they the same bits of what is the same number in each thread? */
+bool simt_sums_same_rest(const struct simt_sums *l, const struct rest *a, const struct rest *b);
+
+/* check_congruence.c: what holds of a term whose sum is *s, but for the congruence, and its operands' are *a and *b. */
+struct congruence simt_congruence_of(const struct term *t, const struct sum *s, const struct sum *a,
+                                     const struct sum *b);
+
+/* check_lattice.c: are instructions of the entry unable to touch what another thread stores to by them? All must
+ * address one allocation. False: it isn't known. */
+bool simt_lattice_apart(const struct simt_sums *l, const uint32_t *pcs, size_t count);
 
 static inline bool is_small(int64_t n)
 {

@@ -56,17 +56,15 @@ static bool are_equal(const struct simt_program *p, int a, int b)
 }
 
 /* The set that has the fact, which is made; {} when there is none. */
-static uint64_t add(struct facts *t, const struct ptx_operand *small, const struct ptx_operand *large, bool inclusive,
-                    bool without_sign, bool wide)
+static uint64_t add(struct facts *t, const struct ptx_operand *small, struct fact new)
 {
     struct simt_program *p = t->d->program;
     if (small->kind != PTX_OP_REG || small->negate) return 0;
-    struct fact new = {simt_term_of(t->d, small, wide), simt_term_of(t->d, large, wide), inclusive, without_sign};
     if (new.term < 0 || new.bound < 0) return 0;
     for (uint32_t k = 0; k < t->count; k++) {
         const struct fact *old = &p->facts[t->d->fn->fact_first + k];
-        if (t->reg[k] == small->reg && are_equal(p, old->bound, new.bound) && old->inclusive == inclusive &&
-            old->without_sign == without_sign)
+        if (t->reg[k] == small->reg && are_equal(p, old->bound, new.bound) && old->inclusive == new.inclusive &&
+            old->without_sign == new.without_sign && old->equal == new.equal)
             return UINT64_C(1) << k;
     }
     struct fact *facts =
@@ -78,21 +76,39 @@ static uint64_t add(struct facts *t, const struct ptx_operand *small, const stru
     return UINT64_C(1) << t->count++;
 }
 
+/* One that is the lowest bit of something, and is not 0, or not 1, is the other. */
+static uint64_t not_equal(struct facts *t, const struct ptx_operand *bit, const struct ptx_operand *number, bool wide)
+{
+    int term = simt_term_of(t->d, bit, wide), other = simt_term_of(t->d, number, wide);
+    const struct term *terms = t->d->program->terms;
+    if (term < 0 || other < 0 || terms[term].kind != TERM_AND || terms[other].kind != TERM_CONST) return 0;
+    const struct term *mask = &terms[terms[term].b];
+    int64_t value = terms[other].value;
+    if (mask->kind != TERM_CONST || mask->value != 1 || (value != 0 && value != 1)) return 0;
+    return add(t, bit, (struct fact){term, simt_number(t->d, !value, wide), .inclusive = true, .equal = true});
+}
+
 /* What a comparison says that came out as `value`, at the branch `at`. */
 static uint64_t compared(struct facts *t, const struct ptx_insn *in, bool value, size_t at)
 {
     if (in->mod_count != 2 || in->operand_count != 3 || in->operands[0].kind != PTX_OP_REG) return 0;
     const char *how = in->mods[0], *type = in->mods[1];
     bool wide = !strcmp(type + 1, "64"), less = !strncmp(how, "l", 1), equal = !strcmp(how + 1, "e");
-    if ((*type != 's' && *type != 'u') || (!wide && strcmp(type + 1, "32") != 0)) return 0;
     bool same = !strcmp(how, value ? "eq" : "ne");
+    if ((*type != 's' && *type != 'u' && *type != 'b') || (!wide && strcmp(type + 1, "32") != 0)) return 0;
+    bool differs = !strcmp(how, value ? "ne" : "eq"),
+         holds = is_same(t, in->operands[1].reg, (size_t)(in - t->f->insns), at);
+    if (differs && in->operands[1].kind == PTX_OP_REG && holds)
+        return not_equal(t, &in->operands[1], &in->operands[2], wide);
     if (!same && strcmp(how, "lt") != 0 && strcmp(how, "le") != 0 && strcmp(how, "gt") != 0 && strcmp(how, "ge") != 0)
         return 0;
     if (!value) less = !less, equal = !equal;
     if (same) less = equal = true;
     const struct ptx_operand *small = &in->operands[less ? 1 : 2], *large = &in->operands[less ? 2 : 1];
     if (small->kind != PTX_OP_REG || !is_same(t, small->reg, (size_t)(in - t->f->insns), at)) return 0;
-    return add(t, small, large, equal, *type == 'u' && !same, wide);
+    struct fact new = {simt_term_of(t->d, small, wide), simt_term_of(t->d, large, wide), equal, *type == 'u' && !same,
+                       same};
+    return add(t, small, new);
 }
 
 /* What follows from the predicate's value at the branch `at`. */

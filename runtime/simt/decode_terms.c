@@ -122,6 +122,18 @@ static int of_shift(struct decoder *d, const struct ptx_insn *in, unsigned bytes
     return make(d, left ? TERM_MUL : TERM_SHIFT, wide, term, amount, left ? 0 : !is_signed);
 }
 
+/* All bits of a number from one on, above some of another, as in 2 * i + (j & 1). */
+static int of_insertion(struct decoder *d, const struct ptx_insn *in, bool wide)
+{
+    const struct ptx_operand *from = &in->operands[3], *bits = &in->operands[4];
+    bool numbers = in->mod_count == 1 && in->operand_count == 5 && from->kind == PTX_OP_IMM && bits->kind == PTX_OP_IMM;
+    if (!numbers || from->imm < 1 || from->imm > 30 || from->imm + bits->imm != (wide ? 64 : 32)) return NO_TERM;
+    int above = of_operand(d, &in->operands[1], wide), below = of_operand(d, &in->operands[2], wide);
+    above = make(d, TERM_MUL, wide, above, simt_number(d, INT64_C(1) << from->imm, wide), 0);
+    below = make(d, TERM_AND, wide, below, simt_number(d, (INT64_C(1) << from->imm) - 1, wide), 0);
+    return make(d, TERM_ADD, wide, above, below, 0);
+}
+
 static int of_insn_here(struct decoder *d, const struct ptx_insn *in)
 {
     bool is_signed;
@@ -136,6 +148,8 @@ static int of_insn_here(struct decoder *d, const struct ptx_insn *in)
     if (!strcmp(in->opcode, "sub")) return of_pair(d, in, TERM_SUB, bytes == 8);
     if (!strcmp(in->opcode, "or")) return of_pair(d, in, TERM_OR, bytes == 8);
     if (!strcmp(in->opcode, "and")) return of_pair(d, in, TERM_AND, bytes == 8);
+    if (!strcmp(in->opcode, "xor")) return of_pair(d, in, TERM_XOR, bytes == 8);
+    if (!strcmp(in->opcode, "bfi")) return of_insertion(d, in, bytes == 8);
     if (!strcmp(in->opcode, "min") && is_signed) return of_pair(d, in, TERM_MIN, bytes == 8);
     if (!strcmp(in->opcode, "max") && is_signed) return of_pair(d, in, TERM_MAX, bytes == 8);
     if (!strcmp(in->opcode, "mul") || !strcmp(in->opcode, "mad")) return of_product(d, in, bytes, is_signed);

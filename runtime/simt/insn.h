@@ -86,6 +86,7 @@ enum term_kind {
     TERM_MUL,
     TERM_OR,
     TERM_AND,
+    TERM_XOR,
     TERM_MIN, /* with a sign, as the next two */
     TERM_MAX,
     TERM_SHIFT,    /* a / 2^b, rounded down */
@@ -107,6 +108,7 @@ struct term {
 struct fact { /* a term is below a bound, or, if inclusive, not above it (decode_facts.c) */
     int term, bound;
     bool inclusive, without_sign; /* as numbers without a sign: below 0 it is above most */
+    bool equal;                   /* it is the bound, even */
 };
 struct condition { /* a comparison of two terms, of 32 or 64 bits (decode_steady.c) */
     int a, b;

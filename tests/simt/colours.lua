@@ -1,0 +1,155 @@
+-- Threads of one colour, as on a chessboard, compute their places from those around them: whether two threads of a launch
+-- touch the same place, one of them storing, is counted out here, and gpu.check must say the same, a race or nothing.
+local t = dofile("tests/lua/test.lua")
+local gpu = gpu or require "lunarray"
+gpu.device("simt")
+
+local random = t.random(tonumber(os.getenv("LUNARRAY_SEED") or 20))
+local function pick(list) return list[random(#list) + 1] end
+
+-- What threads (i, j) run, of colour c, in CUDA C and here. C's remainders of negative numbers are negative.
+local function rest(a, b) return math.fmod(a, b) end
+local colours = {
+  { "(i + j) % 2 == c", function(i, j, c) return (i + j) % 2 == c end },
+  { "((i + j) & 1) == c", function(i, j, c) return (i + j) & 1 == c end },
+  { "((i + j) & 1) == 1", function(i, j) return (i + j) & 1 == 1 end },
+  { "!((i + j) & 1)", function(i, j) return (i + j) & 1 == 0 end },
+  { "((i ^ j) & 1) == c", function(i, j, c) return (i ~ j) & 1 == c end },
+  { "(i - j) % 2 == 0", function(i, j) return rest(i - j, 2) == 0 end },
+  { "(i - j) % 2 == 1", function(i, j) return rest(i - j, 2) == 1 end },
+  { "(unsigned)(i + 3 * j) % 2u == (unsigned)c", function(i, j, c) return (i + 3 * j) % 2 == c end },
+  { "i % 2 == c", function(i, _, c) return i % 2 == c end },
+  { "j % 2 != c", function(_, j, c) return j % 2 ~= c end },
+  { "(i & 1) == c && (j & 1) == c", function(i, j, c) return i & 1 == c and j & 1 == c end },
+  { "((i + 2 * j) & 3) == c", function(i, j, c) return (i + 2 * j) & 3 == c end },
+  { "(i + j) % 4 == c", function(i, j, c) return (i + j) % 4 == c end },
+  { "(i + j) % 3 == c", function(i, j, c) return (i + j) % 3 == c end },
+  { "(i | j) % 2 == c", function(i, j, c) return (i | j) % 2 == c end },
+  { "((i >> 1) + j) % 2 == c", function(i, j, c) return ((i >> 1) + j) % 2 == c end },
+  { "(i * j) % 2 == c", function(i, j, c) return (i * j) % 2 == c end },
+}
+-- Columns that a thread has: its own, or each second one, which begin where the row and the colour say.
+local columns = {
+  { "x", function(x) return x end },
+  { "2 * x + ((y + c) & 1)", function(x, y, c) return 2 * x + ((y + c) & 1) end },
+  { "2 * x + (y + c) % 2", function(x, y, c) return 2 * x + (y + c) % 2 end },
+  { "4 * x + ((y + c) & 3)", function(x, y, c) return 4 * x + ((y + c) & 3) end },
+  { "2 * x + (y & 1)", function(x, y) return 2 * x + (y & 1) end },
+  { "2 * x + ((x + y) & 1)", function(x, y) return 2 * x + ((x + y) & 1) end },
+  { "(x << 1) | ((y ^ c) & 1)", function(x, y, c) return (x << 1) | ((y ~ c) & 1) end },
+}
+local always = { "true", function() return true end }
+
+local kernels = {}
+local function kernel(column, colour)
+  local name = column[1] .. "|" .. colour[1]
+  kernels[name] = kernels[name] or gpu.kernel(([[
+    __global__ void k(float *all, int first, int w, int n, int m, int c, int from, int di, int dj, int ei, int ej) {
+      int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+      float *u = all + first;
+      int i = COLUMN, j = y;
+      if (i < from || i >= n || j >= m || !(COLOUR)) return;
+      float sum = u[(j + dj) * w + i + di] + u[(j + ej) * w + i + ei];
+      u[j * w + i] = sum + 1 + x + 1000 * y;
+    }]]):gsub("COLUMN", (column[1]:gsub("%%", "%%%%"))):gsub("COLOUR", (colour[1]:gsub("%%", "%%%%"))) .. "")
+  return kernels[name]
+end
+
+local MARGIN = 3 -- how far a neighbour is off, at most
+local function races(o, column, colour, c)
+  local owner, places = {}, {}
+  for y = 0, o.grid[2] * o.block[2] - 1 do for x = 0, o.grid[1] * o.block[1] - 1 do
+    local i, j, me = column[2](x, y, c), y, y * 100000 + x
+    if i >= o.from and i < o.n and j < o.m and colour[2](i, j, c) then
+      local at = j * o.w + i
+      if owner[at] then return true end
+      owner[at] = me
+      places[#places + 1] = { me, (j + o.dj) * o.w + i + o.di }
+      places[#places + 1] = { me, (j + o.ej) * o.w + i + o.ei }
+    end
+  end end
+  for _, p in ipairs(places) do
+    if (owner[p[2]] or p[1]) ~= p[1] then return true end
+  end
+  return false
+end
+
+local function run(column, colour, o)
+  local c, data = o.c, gpu.zeros((o.grid[2] * o.block[2] + 2 * MARGIN + 4) * o.w + 8 * o.w + 1024)
+  local found = gpu.check(function()
+    kernel(column, colour)(o.grid, o.block)(data, MARGIN * o.w + MARGIN, o.w, o.n, o.m, c, o.from, o.di, o.dj, o.ei, o.ej)
+  end)
+  for _, r in ipairs(found) do t.eq(r.kind, "race", r.message) end
+  local what = ("%s; %s; w %d, n %d, m %d, c %d, from %d, (%d, %d), (%d, %d), grid %dx%d, block %dx%d"):format(column[1],
+    colour[1], o.w, o.n, o.m, c, o.from, o.di, o.dj, o.ei, o.ej, o.grid[1], o.grid[2], o.block[1], o.block[2])
+  local wanted = races(o, column, colour, c)
+  t.eq(#found > 0, wanted, what)
+  return wanted
+end
+
+local function some()
+  local block, grid = pick { { 8, 8 }, { 32, 2 }, { 5, 3 }, { 16, 1 } }, pick { { 1, 1 }, { 2, 3 }, { 3, 1 }, { 1, 4 } }
+  local w = pick { 8, 9, 15, 16, 33, 34, 64, 65 }
+  return { block = block, grid = grid, w = w, n = pick { w, w - 1, w - 2, w + 1, 1000 }, m = pick { 5, 20, 1000 },
+    from = pick { 0, 1, 1, 2 }, c = random(2), di = pick { 1, -1, 0, 0, 2, -3 }, dj = pick { 0, 0, 1, -1, 2 },
+    ei = pick { 0, -1, 1, 0 }, ej = pick { 0, 1, -1, 0 } }
+end
+
+-- Neighbours of another colour; then as it comes.
+local function test(name, count, column, colour)
+  t.test(name, function()
+    local seen = { [true] = 0, [false] = 0 }
+    for k = 1, count do
+      local o = some()
+      if k % 2 == 0 then o.di, o.dj, o.ei, o.ej, o.n = pick { 1, -1 }, 0, 0, pick { 1, -1 }, o.w - pick { 0, 1, 2 } end
+      local wanted = run(column, colour, o)
+      seen[wanted] = seen[wanted] + 1
+    end
+    assert(seen[true] > 0, "none of them raced")
+  end)
+end
+
+local count = os.getenv("LUNARRAY_PROGRAMS") and tonumber(os.getenv("LUNARRAY_PROGRAMS")) or 16
+for _, colour in ipairs(colours) do test("of a thread each: " .. colour[1], count, columns[1], colour) end
+for n = 2, #columns do
+  test("columns " .. columns[n][1], count, columns[n], always)
+  test("columns " .. columns[n][1] .. ", of a colour", count, columns[n], colours[1])
+end
+
+t.test("a sweep of each colour, in place, is silent and right", function()
+  local sweep = gpu.kernel [[
+    __global__ void sweep(float *u, int w, int h, int colour) {
+      int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y * blockDim.y + threadIdx.y;
+      if (i < 1 || j < 1 || i >= w - 1 || j >= h - 1 || (i + j) % 2 != colour) return;
+      u[j * w + i] = 0.25f * (u[j * w + i - 1] + u[j * w + i + 1] + u[(j - 1) * w + i] + u[(j + 1) * w + i]);
+    }]]
+  for _, w in ipairs { 40, 41 } do
+    local h = 23
+    local u = gpu.random.uniform({ h, w })
+    local expected = u:totable()
+    for colour = 0, 1 do
+      local found = gpu.check(function() sweep({ 3, 2 }, { 16, 16 })(u, w, h, colour) end)
+      t.eq(#found, 0, found[1] and found[1].message)
+      for j = 2, h - 1 do for i = 2, w - 1 do
+        if (i + j) % 2 == colour then
+          expected[j][i] = 0.25 * (expected[j][i - 1] + expected[j][i + 1] + expected[j - 1][i] + expected[j + 1][i])
+        end
+      end end
+    end
+    assert(gpu.allclose(u, gpu.array(expected)), "width " .. w)
+  end
+end)
+
+t.test("a sweep without its colour races, and says with whom", function()
+  local sweep = gpu.kernel [[
+    __global__ void sweep(float *u, int w, int h) {
+      int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y * blockDim.y + threadIdx.y;
+      if (i < 1 || j < 1 || i >= w - 1 || j >= h - 1 || (i + 2 * j) % 2) return;
+      u[j * w + i] = 0.5f * (u[(j - 1) * w + i] + u[(j + 1) * w + i]);
+    }]]
+  local u = gpu.zeros(32, 32)
+  local found = gpu.check(function() sweep({ 2, 2 }, { 16, 16 })(u, 32, 32) end)
+  assert(#found > 0 and found[1].kind == "race", "a row's neighbours have its colour")
+end)
+
+t.done()
