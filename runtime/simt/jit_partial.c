@@ -45,9 +45,9 @@ static void find_ends(struct jit *j, const struct partial *p, int h, int none)
     if (!p->whole && none >= 0) x86_jump_if(x, CC_E, none);
     x86_first_bit(x, RCX, RAX);
     x86_last_bit(x, RDX, RAX);
-    x86_lea(x, true, RCX, at);
+    x86_lea(x, !p->n->op, RCX, at); /* in shared memory, of 32 bits: the row may begin before it */
     at.index = RDX;
-    x86_lea(x, true, RDX, at);
+    x86_lea(x, !p->n->op, RDX, at);
 }
 
 /* Jumps unless both lie in the range, or in shared memory. */
@@ -111,6 +111,10 @@ static void move_partial(struct jit *j, const struct partial *p, int h, int part
     int base = p->bases[h];
     some.mask = simt_jit_mask_from(j, 16 * half + first, false);
     some.zero = load;
+    if (p->n->op) {
+        x86_movsxd(&j->x, RDX, base);
+        base = RDX;
+    }
     x86_evex_mem(&j->x, eight ? wide : simt_jit_row_op(p->n), some, reg, 0,
                  x86_at_index(p->n->op ? REG_SHARED : base, p->n->op ? base : REG_BIAS,
                               (int32_t)(p->offsets[h] + i->size * (first + row))));
