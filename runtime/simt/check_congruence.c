@@ -1,9 +1,9 @@
-/* What of a term is known modulo a power of 2 (check_sums.h), also where conditions or the lowest bits of a number make it
- * no sum: (i + j) % 2 is i + j modulo 2, and so is i ^ j, whatever else they may be. Numbers of 32 bits that go round
- * are no worse for it. */
+/* What of a term is known modulo a power of 2 (check_sums.h), also where conditions or the lowest bits of a number make
+ * it no sum: (i + j) % 2 is i + j modulo 2, and so is i ^ j, whatever else they may be. Numbers of 32 bits that go
+ * round are no worse for it. */
 #include "runtime/simt/check_sums.h"
 
-#define MODULUS (1u << 16) /* of what is known altogether */
+#define MODULUS (1u << 31) /* of what is known altogether */
 
 /* The greatest power of 2, up to the modulus, that a number is a multiple of. */
 static uint32_t power_in(int64_t n)

@@ -1,29 +1,31 @@
-/* Threads whose places lie among each other's and yet never meet, as on a chessboard whose black fields are computed from
- * the white ones around them: a launch for each colour (red-black Gauss-Seidel, the Ising model).
+/* Threads whose places lie among each other's and yet never meet, as on a chessboard whose black fields are computed
+ * from the white ones around them: a launch for each colour (red-black Gauss-Seidel, the Ising model).
  *
  * Two threads' indices differ by some d. One stores to what the other touches where the multiples of d that make up
  * addresses come to what lies between the two instructions' places. All such d are tried, the index with the greatest
  * multiple first, so that the smaller ones have few left to choose from. Each must be forbidden by what both threads'
- * instructions stand behind: a number that is the same for both modulo 2 (check_congruence.c) or an index that stays
- * below a bound; else the threads may meet. */
+ * instructions stand behind: a number that is the same for both modulo 2 (check_congruence.c), bits of an index that
+ * are known, as in `if ((i ^ j) > i)`, or an index that stays below a bound; else the threads may meet. */
 #include <stdlib.h>
 #include "runtime/simt/check_sums.h"
 
 #define DIMENSIONS (INDICES + 1) /* and the lowest bits of a number */
 #define MOST_RULES 12
 #define MOST_TRIES 5000 /* of a launch's instructions together */
+#define MOST_BITS  63   /* as a number, of which each value is tried */
 
-struct rule { /* of d: it makes this a multiple of the modulus, or (modulus 0) no farther from 0 than `most` */
-    uint32_t modulus;
+/* What d makes of multiples is no farther than `most` from 0, or (modulus not 0) from a multiple of that power of 2. */
+struct rule {
+    uint64_t modulus;
     int64_t by[DIMENSIONS], most;
 };
 
 struct lattice {
     const struct simt_sums *l;
-    const struct sum *sum;                       /* that all instructions have, but for where it starts */
+    struct sum sum;                               /* that all instructions have, but for where it starts */
     int64_t by[DIMENSIONS], farthest[DIMENSIONS]; /* of addresses, and how far two threads' indices can be apart */
-    int64_t behind[DIMENSIONS + 1];              /* how far the indices from one on lead together */
-    int order[DIMENSIONS];                       /* by multiples, the greatest first */
+    int64_t behind[DIMENSIONS + 1];               /* how far the indices from one on lead together */
+    int order[DIMENSIONS];                        /* by multiples, the greatest first */
     int64_t d[DIMENSIONS];
     struct rule rules[MOST_RULES];
     int rule_count;
@@ -38,11 +40,58 @@ static bool is_near(const struct simt_sums *l, const struct sum *s)
     return near;
 }
 
-static const struct sum *sum_at(const struct simt_sums *l, uint32_t pc)
+static bool is_told(const struct simt_sums *l, const struct sum *s)
 {
-    uint32_t term = l->check->program->places[pc].term;
-    const struct sum *s = term ? &l->of[term - 1 - l->first] : NULL;
-    return s && (s->known || s->partly) && !s->step && is_near(l, s) ? s : NULL;
+    return (s->known || s->partly) && !s->step && is_near(l, s);
+}
+
+/* ---- bits that are known ---- */
+/* Both sides of a fact, in all of the launch's threads, if they go as numbers do. */
+static bool compares(const struct simt_sums *l, const struct fact *f, const struct sum *a, const struct sum *b)
+{
+    if (!is_told(l, a) || !is_told(l, b) || a->grain || b->grain) return false;
+    struct bounds x = simt_sums_bounds(l, a), y = simt_sums_bounds(l, b);
+    int64_t least = f->without_sign ? 0 : INT32_MIN;
+    bool fits = (x.low >= least || (a->partly && a->natural)) && (y.low >= least || (b->partly && b->natural));
+    return fits && x.high <= INT32_MAX && y.high <= INT32_MAX;
+}
+
+/* The bits that a fact leaves one value. False: it says nothing of the kind. */
+static bool find_bits(const struct simt_sums *l, const struct fact *f, struct rest *bits, int64_t *value)
+{
+    const struct sum *a = &l->of[(uint32_t)f->term - l->first], *b = &l->of[(uint32_t)f->bound - l->first];
+    int found = 0;
+    if ((!a->partly && !b->partly) || !compares(l, f, a, b)) return false;
+    if (a->partly && b->partly && !simt_sums_same_rest(l, &a->rest, &b->rest)) return false;
+    for (int k = 0; k < INDICES; k++)
+        if (l->extents[k] > 1 && a->by[k] != b->by[k]) return false;
+    *bits = a->partly ? a->rest : b->rest;
+    for (int64_t v = 0; v <= bits->most && bits->most <= MOST_BITS; v++) {
+        int64_t over = b->start - a->start + v * ((b->partly ? b->rest.by : 0) - (a->partly ? a->rest.by : 0));
+        if (f->equal ? over != 0 : over < !f->inclusive) continue;
+        *value = v;
+        found++;
+    }
+    return found == 1;
+}
+
+/* The address of an instruction, with the bits that are known where it stands. False: it isn't known. */
+static bool sum_at(const struct simt_sums *l, uint32_t pc, struct sum *s)
+{
+    const struct place *at = &l->check->program->places[pc];
+    struct rest bits;
+    int64_t value;
+    if (!at->term) return false;
+    *s = l->of[at->term - 1 - l->first];
+    if (!is_told(l, s)) return false;
+    for (uint64_t facts = at->facts; facts && s->partly; facts &= facts - 1) {
+        if (!find_bits(l, simt_sums_fact(l, __builtin_ctzll(facts)), &bits, &value)) continue;
+        if (!simt_sums_same_rest(l, &s->rest, &bits)) continue;
+        s->start += s->rest.by * value;
+        s->partly = false;
+        s->known = true;
+    }
+    return true;
 }
 
 /* ---- what forbids ---- */
@@ -51,19 +100,30 @@ static void add_rule(struct lattice *t, const struct rule *r)
     if (t->rule_count < MOST_RULES) t->rules[t->rule_count++] = *r;
 }
 
-static void add_congruence(struct lattice *t, const struct congruence *c, int64_t of_rest)
+/* Of numbers that are the same modulo that of the congruence, or no farther apart, and the rest's multiple. */
+static void add_congruence(struct lattice *t, const struct congruence *c, int64_t of_rest, int64_t most)
 {
-    struct rule r = {.modulus = c->modulus, .by[INDICES] = of_rest};
-    for (int k = 0; k < INDICES; k++) r.by[k] = c->by[k] & (c->modulus - 1);
+    struct rule r = {.modulus = c->modulus, .by[INDICES] = of_rest, .most = most};
+    for (int k = 0; k < INDICES; k++) r.by[k] = c->by[k];
     if (c->modulus > 1) add_rule(t, &r);
+}
+
+/* Where two threads have certain bits, or (varies) bits so far apart as d says, their numbers are less apart than what
+ * the lowest of these bits is worth. */
+static void add_bits(struct lattice *t, const struct rest *bits, bool varies)
+{
+    struct congruence c = t->l->of[(uint32_t)bits->of - 1 - t->l->first].mod;
+    int64_t worth = INT64_C(1) << bits->from, above = (bits->most + 1) * worth;
+    if (c.modulus > above) c.modulus = (uint32_t)above;
+    add_congruence(t, &c, varies ? -worth : 0, worth - 1);
 }
 
 /* Where an index, or a sum of some, stays below a bound: two of them are no farther apart than that. */
 static void add_limit(struct lattice *t, const struct fact *f, const struct sum *s)
 {
     int64_t limit;
-    bool same = s->known || simt_sums_same_rest(t->l, &s->rest, &t->sum->rest);
-    if ((!s->known && !s->partly) || !same || !is_near(t->l, s) || s->step || s->grain || !simt_sums_limit(t->l, f, &limit)) return;
+    bool same = s->known || (t->sum.partly && simt_sums_same_rest(t->l, &s->rest, &t->sum.rest));
+    if (!same || !is_told(t->l, s) || s->grain || !simt_sums_limit(t->l, f, &limit)) return;
     struct bounds b = simt_sums_bounds(t->l, s);
     if (b.low < INT32_MIN || b.high > INT32_MAX) return;
     if (f->without_sign && b.low < 0) b.low = 0;
@@ -75,18 +135,15 @@ static void add_limit(struct lattice *t, const struct fact *f, const struct sum 
 /* What holds of the threads that come to both instructions. */
 static void find_rules(struct lattice *t, uint64_t facts)
 {
+    struct rest bits;
+    int64_t value;
     t->rule_count = 0;
-    if (t->sum->partly) {
-        const struct sum *of = &t->l->of[(uint32_t)t->sum->rest.of - 1 - t->l->first];
-        struct congruence c = of->mod;
-        if (c.modulus > t->sum->rest.most) c.modulus = (uint32_t)t->sum->rest.most + 1;
-        add_congruence(t, &c, -1);
-    }
+    if (t->sum.partly) add_bits(t, &t->sum.rest, true);
     for (; facts; facts &= facts - 1) {
         const struct fact *f = simt_sums_fact(t->l, __builtin_ctzll(facts));
         const struct sum *s = &t->l->of[(uint32_t)f->term - t->l->first];
-        if (f->equal && simt_sums_number(&t->l->of[(uint32_t)f->bound - t->l->first]))
-            add_congruence(t, &s->mod, 0);
+        if (f->equal && simt_sums_number(&t->l->of[(uint32_t)f->bound - t->l->first])) add_congruence(t, &s->mod, 0, 0);
+        if (find_bits(t->l, f, &bits, &value)) add_bits(t, &bits, false);
         add_limit(t, f, s);
     }
 }
@@ -95,9 +152,10 @@ static bool is_forbidden(const struct lattice *t)
 {
     for (int n = 0; n < t->rule_count; n++) {
         const struct rule *r = &t->rules[n];
-        int64_t sum = 0;
-        for (int k = 0; k < DIMENSIONS; k++) sum += r->by[k] * t->d[k];
-        if (r->modulus ? sum & (r->modulus - 1) : llabs(sum) > r->most) return true;
+        uint64_t sum = 0, most = (uint64_t)r->most;
+        for (int k = 0; k < DIMENSIONS; k++) sum += (uint64_t)r->by[k] * (uint64_t)t->d[k];
+        uint64_t above = r->modulus ? sum & (r->modulus - 1) : sum, below = r->modulus ? -sum & (r->modulus - 1) : -sum;
+        if (above > most && below > most) return true;
     }
     return false;
 }
@@ -143,22 +201,22 @@ static bool never_meet(struct lattice *t, uint32_t store, uint32_t other)
 {
     const struct insn *a = &t->l->check->program->code[store], *b = &t->l->check->program->code[other];
     const struct place *places = t->l->check->program->places;
-    const struct sum *s = sum_at(t->l, store), *r = sum_at(t->l, other);
-    int64_t between = r->start + b->imm - s->start - a->imm;
+    struct sum s, r;
+    if (!sum_at(t->l, store, &s) || !sum_at(t->l, other, &r)) return false;
+    int64_t between = r.start + b->imm - s.start - a->imm;
     if (!is_small(a->imm) || !is_small(b->imm) || !is_small(between)) return false;
     find_rules(t, places[store].facts & places[other].facts);
-    int64_t low = between + r->down - s->up - (int64_t)a->size * a->count + 1,
-            high = between + r->up - s->down + (int64_t)b->size * b->count - 1;
+    int64_t low = between + r.down - s.up - (int64_t)a->size * a->count + 1,
+            high = between + r.up - s.down + (int64_t)b->size * b->count - 1;
     return is_small(low) && is_small(high) && forbids(t, 0, low, high);
 }
 
 /* ---- a launch ---- */
 static bool has_same_multiples(const struct lattice *t, const struct sum *s)
 {
-    bool same = s->partly == t->sum->partly;
-    if (same && s->partly)
-        same = s->rest.by == t->sum->rest.by && simt_sums_same_rest(t->l, &s->rest, &t->sum->rest);
-    for (int k = 0; k < INDICES; k++) same &= t->l->extents[k] == 1 || s->by[k] == t->sum->by[k];
+    bool same = s->partly == t->sum.partly;
+    if (same && s->partly) same = s->rest.by == t->sum.rest.by && simt_sums_same_rest(t->l, &s->rest, &t->sum.rest);
+    for (int k = 0; k < INDICES; k++) same &= t->l->extents[k] == 1 || s->by[k] == t->sum.by[k];
     return same;
 }
 
@@ -166,10 +224,10 @@ static void set_dimensions(struct lattice *t)
 {
     for (int k = 0; k < INDICES; k++) {
         t->farthest[k] = t->l->extents[k] - 1;
-        t->by[k] = t->farthest[k] ? t->sum->by[k] : 0;
+        t->by[k] = t->farthest[k] ? t->sum.by[k] : 0;
     }
-    t->farthest[INDICES] = t->sum->partly ? t->sum->rest.most : 0;
-    t->by[INDICES] = t->sum->partly ? t->sum->rest.by : 0;
+    t->farthest[INDICES] = t->sum.partly ? t->sum.rest.most : 0;
+    t->by[INDICES] = t->sum.partly ? t->sum.rest.by : 0;
     for (int k = 0; k < DIMENSIONS; k++) {
         int n = k;
         for (; n > 0 && llabs(t->by[t->order[n - 1]]) < llabs(t->by[k]); n--) t->order[n] = t->order[n - 1];
@@ -182,10 +240,11 @@ static void set_dimensions(struct lattice *t)
 bool simt_lattice_apart(const struct simt_sums *l, const uint32_t *pcs, size_t count)
 {
     const struct insn *code = l->check->program->code;
-    struct lattice t = {.l = l, .sum = count ? sum_at(l, pcs[0]) : NULL};
+    struct lattice t = {.l = l};
     for (size_t k = 0; k < count; k++) {
-        const struct sum *s = sum_at(l, pcs[k]);
-        if (!s || !t.sum || !has_same_multiples(&t, s) || code[pcs[k]].memory == MEMORY_ATOMIC) return false;
+        struct sum s;
+        if (!sum_at(l, pcs[k], k ? &s : &t.sum) || code[pcs[k]].memory == MEMORY_ATOMIC) return false;
+        if (k && !has_same_multiples(&t, &s)) return false;
     }
     if (!count) return false;
     set_dimensions(&t);

@@ -73,12 +73,20 @@ static void stay_within(struct sum *s, const struct sum *from, const struct sum 
     s->most = by < 0 ? -from->least : from->most;
 }
 
+/* Has each thread one such number, however often it comes there? */
+static bool is_steady(const struct simt_sums *l, int term)
+{
+    const struct sum *s = &l->of[(uint32_t)term - l->first];
+    return (s->known || (s->partly && is_steady(l, s->rest.of - 1))) && !s->step && !s->grain;
+}
+
 bool simt_sums_same_rest(const struct simt_sums *l, const struct rest *a, const struct rest *b)
 {
-    if (a->of == b->of || !a->of || !b->of) return a->of == b->of;
+    if (!a->of || !b->of || !is_steady(l, a->of - 1)) return false;
     const struct sum *x = &l->of[(uint32_t)a->of - 1 - l->first], *y = &l->of[(uint32_t)b->of - 1 - l->first];
-    bool known = x->known && y->known && !x->step && !y->step && !x->grain && !y->grain;
-    return known && a->most == b->most && x->start == y->start && !memcmp(x->by, y->by, sizeof x->by);
+    bool same = a->of == b->of || (x->known && y->known && !y->step && !y->grain);
+    return same && a->from == b->from && a->most == b->most && x->start == y->start &&
+           !memcmp(x->by, y->by, sizeof x->by);
 }
 
 /* What is known but for one rest. */
@@ -87,7 +95,7 @@ static void add_rests(struct sum *s, const struct sum *a, const struct sum *b, i
     const struct rest *x = &a->rest, *y = &b->rest;
     if ((!a->partly && !b->partly) || (!a->partly && !a->known) || (!b->partly && !b->known)) return;
     s->rest = a->partly ? *x : *y;
-    s->partly = !a->partly || !b->partly || x->of == y->of;
+    s->partly = !a->partly || !b->partly || (x->of == y->of && x->from == y->from && x->most == y->most);
     s->rest.by = (a->partly ? x->by : 0) + sign * (b->partly ? y->by : 0);
 }
 
@@ -145,6 +153,7 @@ static struct sum combined(const struct sum *a, const struct sum *b)
 static struct sum extended(const struct simt_sums *l, struct sum s, bool is_signed)
 {
     struct bounds r = simt_sums_bounds(l, &s);
+    if (s.partly && s.natural && r.high <= INT32_MAX) return s;
     if (s.grain && (r.low < (is_signed ? INT32_MIN : 0) || r.high > INT32_MAX)) {
         forget_counts(&s);
         r = simt_sums_bounds(l, &s);
@@ -225,12 +234,26 @@ static bool is_below(const struct simt_sums *l, const struct sum *s, const struc
     return r.low >= 0 && r.high < INT64_C(1) << bits->start;
 }
 
-/* The lowest bits of what is no number. */
-static struct sum lowest_bits(const struct sum *b, int of)
+/* Bits of what is no number, by those of one that stand side by side: the others are cleared, or (xor) these turned. */
+static struct sum of_bits(const struct simt_sums *l, const struct term *t)
 {
-    int64_t most = b->start;
-    if (!simt_sums_number(b) || most < 1 || most > INT16_MAX || (most & (most + 1))) return (struct sum){0};
-    return (struct sum){.partly = true, .rest = {of + 1, most, 1}};
+    const struct sum *a = &l->of[(uint32_t)t->a - l->first], *b = &l->of[(uint32_t)t->b - l->first];
+    bool swap = simt_sums_number(a), turns = t->kind == TERM_XOR;
+    const struct sum *of = swap ? b : a, *mask = swap ? a : b;
+    struct sum s = {0};
+    if (!simt_sums_number(mask) || mask->start < 1 || mask->start > INT32_MAX >> 1 || (turns && !of->known)) return s;
+    struct rest r = {(swap ? t->b : t->a) + 1, __builtin_ctzll((uint64_t)mask->start), 0, 0};
+    r.most = mask->start >> r.from;
+    r.by = turns ? -(INT64_C(2) << r.from) : INT64_C(1) << r.from;
+    if (r.most & (r.most + 1)) return s;
+    struct bounds b_of = simt_sums_bounds(l, of);
+    if (turns) s = *of, s.start += mask->start;
+    s.natural = turns && !of->step && b_of.low >= 0 && b_of.high + mask->start <= INT32_MAX;
+    s.within = 0;
+    s.known = s.absent = false;
+    s.partly = true;
+    s.rest = r;
+    return s;
 }
 
 /* Of numbers alone, as in the conditions i < n / 2 and i < min(n, 20). */
@@ -238,7 +261,7 @@ static struct sum of_numbers(const struct simt_sums *l, const struct sum *a, con
 {
     struct sum s = {.known = simt_sums_number(a) && simt_sums_number(b)};
     int64_t x = a->start, y = b->start;
-    if (!s.known && t->kind == TERM_AND) return lowest_bits(b, t->a);
+    if (!s.known && (t->kind == TERM_AND || t->kind == TERM_XOR)) return of_bits(l, t);
     if (!s.known && t->kind == TERM_SHIFT) s.known = is_below(l, a, b); /* then that is 0 */
     if (!simt_sums_number(a) || !simt_sums_number(b)) return s;
     switch (t->kind) {

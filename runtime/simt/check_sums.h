@@ -16,9 +16,10 @@ struct congruence {
     uint32_t by[INDICES];
 };
 
-/* The lowest bits of a number, beside which all else of a sum is known. */
+/* Bits of a number that stand side by side, beside which all else of a sum is known: of >> from & most. */
 struct rest {
-    int of;       /* 1 + the term of the number; 0: there are none */
+    int of; /* 1 + the term of the number; 0: there are none */
+    int from;
     int64_t most; /* all of the bits */
     int64_t by;   /* so many times the sum has them */
 };
@@ -34,7 +35,8 @@ struct sum { /* of 32 bits: its parts are, too, with a sign */
     unsigned
         within; /* indices, by bits, whose multiples and those of the step come together to `least` or more above */
     int64_t least, most; /* the start, and to `most` or less; 0: not known */
-    bool partly;         /* not known, but for the rest's sake alone */
+    bool partly;         /* not known, but for the rest's sake alone; */
+    bool natural;        /* then: 0 or more, whatever its parts may add up to */
     struct rest rest;
     struct congruence mod; /* also when nothing else is known */
 };
@@ -67,7 +69,7 @@ const struct fact *simt_sums_fact(const struct simt_sums *l, int number);
 /* The bound that a fact sets, the first number that is not below it. False: it is none of 31 bits. */
 bool simt_sums_limit(const struct simt_sums *l, const struct fact *f, int64_t *limit);
 int64_t simt_common(int64_t a, int64_t b); /* divisor, of numbers of any sign */
-/* Are they the same bits of what is the same number in each thread? */
+/* Are they the same bits of what is the same number in each thread, whenever? */
 bool simt_sums_same_rest(const struct simt_sums *l, const struct rest *a, const struct rest *b);
 
 /* check_congruence.c: what holds of a term whose sum is *s, but for the congruence, and its operands' are *a and *b. */

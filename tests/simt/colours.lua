@@ -116,6 +116,65 @@ for n = 2, #columns do
   test("columns " .. columns[n][1] .. ", of a colour", count, columns[n], colours[1])
 end
 
+-- Pairs of places, of which one thread exchanges the values, as in a sorting network. C's condition, and ours.
+local partners = {
+  { "p > i", function(i, p) return p > i end }, { "p < i", function(i, p) return p < i end },
+  { "i < p && i < n", function(i, p, _, n) return i < p and i < n end },
+  { "p >= i", function(i, p) return p >= i end }, { "p != i", function(i, p) return p ~= i end },
+  { "(i & j) == 0", function(i, _, j) return i & j == 0 end }, { "(i & j) != 0", function(i, _, j) return i & j ~= 0 end },
+  { "!(i & j) && i < n", function(i, _, j, n) return i & j == 0 and i < n end },
+  { "(i & (2 * j)) == 0", function(i, _, j) return i & (2 * j) == 0 end },
+  { "p > i && (i & 3) == 1", function(i, p) return p > i and i & 3 == 1 end },
+  { "p > j", function(_, p, j) return p > j end },
+}
+local others = { { "i ^ j", function(i, j) return i ~ j end }, { "i + j", function(i, j) return i + j end },
+  { "j ^ i", function(i, j) return j ~ i end }, { "(i | j)", function(i, j) return i | j end },
+  { "i + 2 * j - (i & j)", function(i, j) return i + 2 * j - (i & j) end } }
+local numbers = { "int", "unsigned", "long long" }
+
+local function exchange(number, other, condition)
+  local name = number .. other[1] .. condition[1]
+  kernels[name] = kernels[name] or gpu.kernel(([[
+    __global__ void k(double *a, T j, T n) {
+      T i = (T)blockIdx.x * blockDim.x + threadIdx.x, p = OTHER;
+      if (!(CONDITION)) return;
+      double x = a[i], y = a[p];
+      if (x <= y) { a[i] = y + 1; a[p] = x - i; }
+    }]]):gsub("OTHER", other[1]):gsub("CONDITION", condition[1]):gsub("T", number) .. "")
+  return kernels[name]
+end
+
+local function exchange_races(other, condition, threads, j, n)
+  local owner = {}
+  for i = 0, threads - 1 do
+    local p = other[2](i, j)
+    if condition[2](i, p, j, n) then
+      for _, at in ipairs { i, p } do
+        if (owner[at] or i) ~= i then return true end
+        owner[at] = i
+      end
+    end
+  end
+  return false
+end
+
+for _, number in ipairs(numbers) do
+  for _, condition in ipairs(partners) do
+    t.test(("%s partners, %s"):format(number, condition[1]), function()
+      for _ = 1, count do
+        local other, j = pick { others[1], others[1], pick(others) }, pick { 1, 2, 4, 8, 16, 32, 64, 128, 3, 6, 5, 0, 7 }
+        local blocks, threads = pick { 1, 2, 3, 4 }, pick { 8, 16, 32, 48, 64 }
+        local n = pick { 1000, blocks * threads, blocks * threads - 3, 20 }
+        local a = gpu.zeros(1024, "float64")
+        local found = gpu.check(function() exchange(number, other, condition)(blocks, threads)(a, j, n) end)
+        for _, r in ipairs(found) do t.eq(r.kind, "race", r.message) end
+        t.eq(#found > 0, exchange_races(other, condition, blocks * threads, j, n),
+          ("p = %s, j %d, n %d, grid %d, block %d"):format(other[1], j, n, blocks, threads))
+      end
+    end)
+  end
+end
+
 t.test("a sweep of each colour, in place, is silent and right", function()
   local sweep = gpu.kernel [[
     __global__ void sweep(float *u, int w, int h, int colour) {
