@@ -204,7 +204,7 @@ $(addprefix $(BUILD)/obj/runtime/simt/,vector_avx2.o vector_avx512.o): \
 AVX2 := -mavx2 -mfma -mbmi -mbmi2 -mlzcnt -mpopcnt
 $(BUILD)/obj/runtime/simt/vector_avx2.o: ALL_CFLAGS += $(if $(X86),$(AVX2))
 $(BUILD)/obj/runtime/simt/vector_avx512.o: \
-  ALL_CFLAGS += $(if $(X86),$(AVX2) -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512)
+  ALL_CFLAGS += $(if $(X86),$(AVX2) -mavx512f -mavx512cd -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512)
 $(BUILD)/obj/runtime/simt/exec_atomic.o: ALL_CFLAGS += $(if $(X86),-mcx16)
 -include $(OBJ:.o=.d) $(UNIT:=.d) $(FUZZ:=.d) $(DRIVER:=.d) $(SIMT_EXPORT:.o=.d)
 

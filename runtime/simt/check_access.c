@@ -520,9 +520,9 @@ bool simt_check_quick(struct warp *w, uint64_t pc, int64_t step, uint64_t first,
     const struct insn *i = &w->code[pc];
     unsigned site = b->check->site_of[pc];
     const uint32_t m = step == QUICK_SCATTERED ? (uint32_t)first : FULL;
+    if (i->space == PTX_SHARED && step == QUICK_SCATTERED && simt_shared_near(b, w, i, site, m)) return true;
     if (i->space == PTX_SHARED && m == FULL && (uint32_t)more <= 1 && simt_shared_warp(b, w, i, step, at)) return true;
     if (i->space == PTX_SHARED && (uint32_t)more <= 1 && simt_shared_some(b, w, i, site, step, at, m)) return true;
-    if (i->space == PTX_SHARED && step == QUICK_SCATTERED && simt_shared_near(b, w, i, site, m)) return true;
     if (i->space == PTX_GLOBAL && may_meet_copies(b, b->check->sites[site].access)) return false;
     if (b->check->sites[site].fetches && !b->spans[i->d2].quiet) return false;
     bool rows = i->space == PTX_GLOBAL && step != QUICK_SCATTERED;

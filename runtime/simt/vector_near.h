@@ -1,5 +1,5 @@
-/* Words of shared memory that lanes touch near each other, for vector_cells.h: where lines of tags are few, all of them
- * are looked at, and which lanes have which word is known by bits. */
+/* Words of shared memory that lanes touch, for vector_cells.h. Near each other: where lines of tags are few, all of
+ * them are looked at, and which lanes have which word is known by bits. Else tags are gathered and scattered. */
 #ifndef SIMT_VECTOR_NEAR_H
 #define SIMT_VECTOR_NEAR_H
 
@@ -8,7 +8,19 @@ struct near_words { /* that lanes of a half touch */
     __m512i mine;   /* their tags, in order */
     uint64_t words; /* from `first` on, by bits */
     uint32_t first;
+    bool far; /* rather these, no two of them the same: */
+    __mmask16 lanes;
+    __m512i at;
 };
+
+/* Words that lie anywhere. False: some are the same. */
+static inline __attribute__((always_inline)) bool find_far(struct near_words *x, __mmask16 lanes, __m512i word,
+                                                           __m512i mine)
+{
+    __m512i before = _mm512_conflict_epi32(word);
+    *x = (struct near_words){.mine = mine, .far = true, .lanes = lanes, .at = word};
+    return !_mm512_mask_test_epi32_mask(lanes, before, before);
+}
 
 static inline __attribute__((always_inline)) bool find_near(struct near_words *x, const struct offsets *o, __mmask16 m,
                                                             __m512i from, __m512i mine, uint32_t many, bool write)
@@ -20,6 +32,8 @@ static inline __attribute__((always_inline)) bool find_near(struct near_words *x
         _mm512_mask_test_epi32_mask(m, offset, _mm512_set1_epi32((int)o->odd)))
         return false;
     __m512i word = _mm512_maskz_compress_epi32(m, _mm512_srli_epi32(offset, 2));
+    const __m512i at = word;
+    x->far = false;
     x->first = (uint32_t)_mm_cvtsi128_si32(_mm512_castsi512_si128(word)) & ~15u;
     word = _mm512_sub_epi32(word, _mm512_set1_epi32((int)x->first));
     mine = _mm512_maskz_compress_epi32(m, mine);
@@ -27,7 +41,7 @@ static inline __attribute__((always_inline)) bool find_near(struct near_words *x
     __m512i next = _mm512_alignr_epi32(word, word, 1);
     if (_mm512_mask_cmpgt_epu32_mask((__mmask16)all, word, _mm512_set1_epi32(63)) |
         _mm512_mask_cmpgt_epu32_mask((__mmask16)(all >> 1), word, next))
-        return false;
+        return find_far(x, (__mmask16)all, at, mine);
     uint32_t same = _mm512_mask_cmpeq_epi32_mask((__mmask16)(all >> 1), word, next);
     if (same && write) return false;
     if (same) { /* the first lane of those that read one word stands for all */
@@ -55,25 +69,45 @@ static inline __attribute__((always_inline)) struct near_rule near_rule_of(const
                               _mm512_set1_epi32((int)(t->now | TAG_MANY))};
 }
 
+/* 16 words that were written and read last as these vectors say, of lanes m; which get what they say from now on. */
+static inline __attribute__((always_inline)) unsigned judge_tags_16(__m512i *w, __m512i *r, __mmask16 m, __m512i mine,
+                                                                    const struct near_rule *t, bool write)
+{
+    if (write) {
+        __mmask16 late = _mm512_mask_cmpge_epu32_mask(m, *w, t->now), by = _mm512_mask_cmpge_epu32_mask(m, *r, t->now);
+        late = _mm512_mask_cmpneq_epi32_mask(late, *w, mine) | _mm512_mask_cmpneq_epi32_mask(by, *r, mine);
+        *w = _mm512_mask_mov_epi32(*w, m, mine);
+        return late;
+    }
+    __m512i since = _mm512_sub_epi32(t->now, t->base), was = *r;
+    __mmask16 late = _mm512_mask_cmpge_epu32_mask(m, _mm512_sub_epi32(*w, t->base), since);
+    __mmask16 others = _mm512_mask_cmpneq_epi32_mask(_mm512_mask_cmpge_epu32_mask(m, was, t->now), was, mine);
+    late = _mm512_mask_cmpneq_epi32_mask(late, *w, mine);
+    *r = _mm512_mask_mov_epi32(_mm512_mask_mov_epi32(was, m, mine), others, t->many);
+    unsigned changed = _mm512_cmpneq_epi32_mask(*r, was);
+    return late | changed << 16;
+}
+
 /* Those of 16 words side by side that have bits of m. */
 static inline __attribute__((always_inline)) unsigned judge_16(uint32_t *written, uint32_t *read, __mmask16 m,
                                                                __m512i mine, const struct near_rule *t, bool write)
 {
     __m512i w = _mm512_loadu_si512(written), r = _mm512_loadu_si512(read);
-    if (write) {
-        __mmask16 late = _mm512_mask_cmpge_epu32_mask(m, w, t->now), by = _mm512_mask_cmpge_epu32_mask(m, r, t->now);
-        late = _mm512_mask_cmpneq_epi32_mask(late, w, mine) | _mm512_mask_cmpneq_epi32_mask(by, r, mine);
-        _mm512_storeu_si512(written, _mm512_mask_mov_epi32(w, m, mine));
-        return late;
-    }
-    __m512i since = _mm512_sub_epi32(t->now, t->base);
-    __mmask16 late = _mm512_mask_cmpge_epu32_mask(m, _mm512_sub_epi32(w, t->base), since);
-    __mmask16 others = _mm512_mask_cmpneq_epi32_mask(_mm512_mask_cmpge_epu32_mask(m, r, t->now), r, mine);
-    late = _mm512_mask_cmpneq_epi32_mask(late, w, mine);
-    __m512i new = _mm512_mask_mov_epi32(_mm512_mask_mov_epi32(r, m, mine), others, t->many);
-    unsigned changed = _mm512_cmpneq_epi32_mask(new, r);
-    _mm512_storeu_si512(read, new);
-    return late | changed << 16;
+    unsigned found = judge_tags_16(&w, &r, m, mine, t, write);
+    _mm512_storeu_si512(write ? written : read, write ? w : r);
+    return found;
+}
+
+/* Words here and there. */
+static inline __attribute__((always_inline)) unsigned
+judge_far(uint32_t *written, uint32_t *read, const struct near_words *x, const struct near_rule *t, bool write)
+{
+    const __m512i none = _mm512_setzero_si512();
+    __m512i w = _mm512_mask_i32gather_epi32(none, x->lanes, x->at, written, 4);
+    __m512i r = _mm512_mask_i32gather_epi32(none, x->lanes, x->at, read, 4);
+    unsigned found = judge_tags_16(&w, &r, x->lanes, x->mine, t, write);
+    if (write || found >> 16) _mm512_mask_i32scatter_epi32(write ? written : read, x->lanes, x->at, write ? w : r, 4);
+    return found;
 }
 
 static inline unsigned near_flags(unsigned found, bool write)
@@ -86,6 +120,7 @@ judge_half(uint32_t *written, uint32_t *read, const struct near_words *x, const 
 {
     const __m512i order = _mm512_loadu_si512(lanes_in_order);
     unsigned found = 0, before = 0;
+    if (x->far) return judge_far(written, read, x, t, write);
     written += x->first, read += x->first;
     for (uint64_t rest = x->words; rest; rest >>= 16, written += 16, read += 16) {
         const __mmask16 m = (__mmask16)rest;
