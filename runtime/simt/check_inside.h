@@ -108,6 +108,7 @@ struct moving { /* where copies read or write global memory, as long as they are
     bool stores; /* some write */
 };
 struct seen_set; /* check_order.h */
+#define FORMLESS 64
 struct block {
     struct block *next; /* of the check */
     struct simt_check *check;
@@ -129,6 +130,7 @@ struct block {
     uint32_t meetings;     /* of all its threads */
     bool flushed, excused; /* the cells were asked; what they say depends on values or on other blocks */
     struct tags tags;
+    uint8_t formless[FORMLESS];     /* by instruction, and some more: how often its words had no form */
     struct copies *copies;          /* NULL until there is one */
     struct bulks *bulks;            /* likewise */
     struct clocks *clocks;          /* NULL until there is an mbarrier */

@@ -76,6 +76,15 @@ static inline void take_some(uint32_t *to, const uint32_t *from, const uint32_t 
     for (int h = 0; h < SIMT_WARP; h += 16)
         _mm512_storeu_si512(to + h, _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), (__mmask16)(m >> h),
                                                                 _mm512_loadu_si512(at + h), from, 4));
+#elif defined(__AVX2__)
+    const __m256i bits = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+    for (int h = 0; h < SIMT_WARP; h += 8) {
+        __m256i here = _mm256_and_si256(_mm256_set1_epi32((int)(m >> h)), bits);
+        __m256i words = _mm256_loadu_si256((const __m256i *)(const void *)(at + h));
+        words = _mm256_mask_i32gather_epi32(_mm256_setzero_si256(), (const int *)from, words,
+                                            _mm256_cmpeq_epi32(here, bits), 4);
+        _mm256_storeu_si256((__m256i *)(void *)(to + h), words);
+    }
 #else
     for (int l = 0; l < SIMT_WARP; l++) to[l] = m >> l & 1 ? from[at[l]] : 0;
 #endif
@@ -182,7 +191,8 @@ TAG_LOOP words_of_lanes(uint32_t *written, uint32_t *read, const uint32_t *at, u
         for (uint32_t l = 0; !apart && l < SIMT_WARP; l++) bad |= (x.w[l] ^ x.mine[l]) & -(m >> l & 1);
         return flags | (bad ? CELLS_BAD : 0);
     }
-    if (flags & CELLS_CHANGED) put_some(read, x.r, at, m);
+    if (!(flags & CELLS_CHANGED)) return flags;
+    put_some(read, x.r, at, m);
     if (!apart) take_some(x.r, read, at, m);
     for (uint32_t l = 0; !apart && l < SIMT_WARP; l++)
         clash |= (uint32_t)((x.r[l] ^ x.mine[l]) - 1 < SIMT_WARP - 1) & m >> l;
@@ -467,6 +477,7 @@ static unsigned find_butterfly(const uint32_t *a, uint32_t *low)
     uint32_t flip = (a[0] - a[31] + 31 * 4) / 8;
     const half_warp *at = (const half_warp *)a, *order = (const half_warp *)lanes_in_order;
     *low = a[0] - flip * 4;
+    if (flip >= SIMT_WARP || a[1] != (1 ^ flip) * 4 + *low || a[16] != (16 ^ flip) * 4 + *low) return SIMT_WARP;
     half_warp differ = (((order[0] ^ flip) * 4 + *low) ^ at[0]) | (((order[1] ^ flip) * 4 + *low) ^ at[1]);
     return any_of(&differ) ? SIMT_WARP : flip;
 }
