@@ -506,22 +506,6 @@ static bool check_some(struct warp *w, uint32_t pc, int64_t step, const uint64_t
     return simt_check_quick(w, pc, QUICK_SCATTERED, w->parted, 0, more);
 }
 
-/* Shared memory, where the words of lanes m may have a form that is judged at once. Where they had none so often, as in
- * a binary search, that is not asked each time. */
-static bool takes_form(struct warp *w, const struct insn *i, unsigned site, int64_t step, const uint64_t at[2],
-                       uint32_t m, uint32_t more)
-{
-    struct block *b = w->worker->observed;
-    uint8_t *failed = &b->formless[w->pc % FORMLESS];
-    bool scattered = step == QUICK_SCATTERED;
-    if (scattered && ++*failed % 64 > 8) return false;
-    bool found = (scattered && simt_shared_near(b, w, i, site, m)) ||
-                 (m == FULL && more <= 1 && simt_shared_warp(b, w, i, step, at)) ||
-                 (more <= 1 && simt_shared_some(b, w, i, site, step, at, m));
-    if (found) *failed = 0;
-    return found;
-}
-
 bool simt_check_quick(struct warp *w, uint64_t pc, int64_t step, uint64_t first, uint64_t second, uint64_t more)
 {
     struct block *b = w->worker->observed;
@@ -536,7 +520,7 @@ bool simt_check_quick(struct warp *w, uint64_t pc, int64_t step, uint64_t first,
     const struct insn *i = &w->code[pc];
     unsigned site = b->check->site_of[pc];
     const uint32_t m = step == QUICK_SCATTERED ? (uint32_t)first : FULL;
-    if (i->space == PTX_SHARED && takes_form(w, i, site, step, at, m, (uint32_t)more)) return true;
+    if (i->space == PTX_SHARED && simt_shared_form(w, i, site, step, at, m, (uint32_t)more)) return true;
     if (i->space == PTX_GLOBAL && may_meet_copies(b, b->check->sites[site].access)) return false;
     if (b->check->sites[site].fetches && !b->spans[i->d2].quiet) return false;
     bool rows = i->space == PTX_GLOBAL && step != QUICK_SCATTERED;

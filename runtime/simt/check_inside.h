@@ -471,6 +471,10 @@ uint32_t *simt_shared_log(struct block *b, struct warp *w, const struct insn *i,
                           uint32_t m);
 /* check_near.c: the same of lanes m of a plain load or store, at what its address register holds. */
 bool simt_shared_near(struct block *b, struct warp *w, const struct insn *i, unsigned site, uint32_t m);
+/* The same where the words of lanes m may have any form that is judged at once, `step`, `at` and `more` as
+ * simt_check_quick has them. Where they had none so often, as in a binary search, that is not asked each time. */
+bool simt_shared_form(struct warp *w, const struct insn *i, unsigned site, int64_t step, const uint64_t at[2],
+                      uint32_t m, uint32_t more);
 /* check_parts.c: when a launch starts, for each instruction that is watched. */
 void simt_parts_watch(struct simt_check *c, uint32_t pc);
 /* Lanes m read a->bytes at a->at[lane], where that is less than a word. False: look closer. */

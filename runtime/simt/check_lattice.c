@@ -5,8 +5,12 @@
  * addresses come to what lies between the two instructions' places. All such d are tried, the index with the greatest
  * multiple first, so that the smaller ones have few left to choose from. Each must be forbidden by what both threads'
  * instructions stand behind: a number that is the same for both modulo 2 (check_congruence.c), bits of an index that
- * are known, as in `if ((i ^ j) > i)`, or an index that stays below a bound; else the threads may meet. */
+ * are known, as in `if ((i ^ j) > i)`, or an index that stays below a bound; else the threads may meet. Instructions
+ * whose addresses have other multiples may still touch other stretches, as the row that an elimination takes from those
+ * below.
+ */
 #include <stdlib.h>
+#include <string.h>
 #include "runtime/simt/check_sums.h"
 
 #define DIMENSIONS (INDICES + 1) /* and the lowest bits of a number */
@@ -196,22 +200,7 @@ static bool forbids(struct lattice *t, int n, int64_t low, int64_t high)
     return true;
 }
 
-/* Does a thread never touch by one instruction what another one stores to by the other? */
-static bool never_meet(struct lattice *t, uint32_t store, uint32_t other)
-{
-    const struct insn *a = &t->l->check->program->code[store], *b = &t->l->check->program->code[other];
-    const struct place *places = t->l->check->program->places;
-    struct sum s, r;
-    if (!sum_at(t->l, store, &s) || !sum_at(t->l, other, &r)) return false;
-    int64_t between = r.start + b->imm - s.start - a->imm;
-    if (!is_small(a->imm) || !is_small(b->imm) || !is_small(between)) return false;
-    find_rules(t, places[store].facts & places[other].facts);
-    int64_t low = between + r.down - s.up - (int64_t)a->size * a->count + 1,
-            high = between + r.up - s.down + (int64_t)b->size * b->count - 1;
-    return is_small(low) && is_small(high) && forbids(t, 0, low, high);
-}
-
-/* ---- a launch ---- */
+/* ---- two instructions ---- */
 static bool has_same_multiples(const struct lattice *t, const struct sum *s)
 {
     bool same = s->partly == t->sum.partly;
@@ -237,17 +226,91 @@ static void set_dimensions(struct lattice *t)
         t->behind[n] = t->behind[n + 1] + llabs(t->by[t->order[n]]) * t->farthest[t->order[n]];
 }
 
+/* How far an index, or a sum of some, goes in threads for which these facts hold; in all, as far as is known. */
+static struct bounds limited(const struct simt_sums *l, const struct sum *s, uint64_t facts)
+{
+    struct bounds r = simt_sums_bounds(l, s);
+    for (; facts; facts &= facts - 1) {
+        const struct fact *f = simt_sums_fact(l, __builtin_ctzll(facts));
+        const struct sum *a = &l->of[(uint32_t)f->term - l->first], *b = &l->of[(uint32_t)f->bound - l->first];
+        bool above = simt_sums_number(a), below = simt_sums_number(b);
+        const struct sum *other = above ? b : a;
+        if (above == below || !other->known || !compares(l, f, a, b)) continue;
+        if (memcmp(other->by, s->by, sizeof s->by) != 0) continue;
+        int64_t bound = (above ? a : b)->start + s->start - other->start, least = bound + !f->inclusive,
+                most = bound - !f->inclusive;
+        if ((above || f->equal) && least > r.low) r.low = least;
+        if ((below || f->equal) && most < r.high) r.high = most;
+    }
+    return r;
+}
+
+/* So many times the address has what a fact is about, with all multiples of its indices; 0: it is no part of it. */
+static int64_t times_in(const struct simt_sums *l, const struct sum *address, const struct sum *s, unsigned used)
+{
+    int64_t times = 0;
+    for (int k = 0; k < INDICES; k++) {
+        if (l->extents[k] == 1 || !s->by[k]) continue;
+        if (!times && address->by[k] % s->by[k] == 0) times = address->by[k] / s->by[k];
+        if (used >> k & 1 || !times || address->by[k] != times * s->by[k]) return 0;
+    }
+    return times;
+}
+
+/* What an instruction touches in threads for which these facts hold. */
+static struct bounds stretch_under(const struct simt_sums *l, const struct sum *address, uint64_t facts)
+{
+    struct sum left = *address;
+    int64_t low = 0, high = 0;
+    unsigned used = 0;
+    for (uint64_t rest = facts; rest; rest &= rest - 1) {
+        const struct fact *f = simt_sums_fact(l, __builtin_ctzll(rest));
+        const struct sum *a = &l->of[(uint32_t)f->term - l->first], *b = &l->of[(uint32_t)f->bound - l->first];
+        const struct sum *s = simt_sums_number(a) ? b : a;
+        int64_t times = s->known && is_told(l, s) && !s->grain ? times_in(l, address, s, used) : 0;
+        if (!times) continue;
+        struct bounds r = limited(l, s, facts);
+        if (r.low > r.high || !is_small(r.low) || !is_small(r.high)) continue;
+        low += times * ((times > 0 ? r.low : r.high) - s->start);
+        high += times * ((times > 0 ? r.high : r.low) - s->start);
+        for (int k = 0; k < INDICES; k++) {
+            if (l->extents[k] == 1 || !s->by[k]) continue;
+            used |= 1u << k;
+            left.by[k] = 0;
+        }
+    }
+    struct bounds rest = simt_sums_bounds(l, &left);
+    return (struct bounds){rest.low + low, rest.high + high};
+}
+
+/* Does a thread never touch by one instruction what another one stores to by the other? */
+static bool never_meet(struct lattice *t, uint32_t store, uint32_t other)
+{
+    const struct insn *a = &t->l->check->program->code[store], *b = &t->l->check->program->code[other];
+    const struct place *places = t->l->check->program->places;
+    struct sum r;
+    if (!sum_at(t->l, store, &t->sum) || !sum_at(t->l, other, &r) || !is_small(a->imm) || !is_small(b->imm))
+        return false;
+    int64_t between = r.start + b->imm - t->sum.start - a->imm, size = (int64_t)a->size * a->count,
+            other_size = (int64_t)b->size * b->count;
+    struct bounds x = stretch_under(t->l, &t->sum, places[store].facts),
+                  y = stretch_under(t->l, &r, places[other].facts);
+    if (x.high + a->imm + size <= y.low + b->imm || y.high + b->imm + other_size <= x.low + a->imm) return true;
+    if (!has_same_multiples(t, &r)) return false;
+    set_dimensions(t);
+    find_rules(t, places[store].facts & places[other].facts);
+    int64_t low = between + r.down - t->sum.up - size + 1, high = between + r.up - t->sum.down + other_size - 1;
+    return is_small(low) && is_small(high) && forbids(t, 0, low, high);
+}
+
+/* ---- a launch ---- */
 bool simt_lattice_apart(const struct simt_sums *l, const uint32_t *pcs, size_t count)
 {
     const struct insn *code = l->check->program->code;
     struct lattice t = {.l = l};
-    for (size_t k = 0; k < count; k++) {
-        struct sum s;
-        if (!sum_at(l, pcs[k], k ? &s : &t.sum) || code[pcs[k]].memory == MEMORY_ATOMIC) return false;
-        if (k && !has_same_multiples(&t, &s)) return false;
-    }
+    for (size_t k = 0; k < count; k++)
+        if (code[pcs[k]].memory == MEMORY_ATOMIC) return false;
     if (!count) return false;
-    set_dimensions(&t);
     for (size_t k = 0; k < count; k++)
         for (size_t j = 0; j < count && code[pcs[k]].memory == MEMORY_STORE; j++)
             if (!never_meet(&t, pcs[k], pcs[j])) return false;

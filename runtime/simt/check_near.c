@@ -1,4 +1,5 @@
-/* Shared memory, as check_shared.c: words that the lanes of a warp touch near each other. */
+/* Shared memory, as check_shared.c: words that the lanes of a warp touch near each other, or in any form that is judged
+ * at once. */
 #include "runtime/simt/check_cells.h"
 
 static inline void note_offsets(uint32_t *restrict to, const uint32_t *restrict from, uint32_t on)
@@ -27,4 +28,18 @@ bool simt_shared_near(struct block *b, struct warp *w, const struct insn *i, uns
     if (!(flags & CELLS_CHANGED)) return true;
     note_offsets(simt_shared_log(b, w, i, site, 4, m), o.from, o.on);
     return true;
+}
+
+bool simt_shared_form(struct warp *w, const struct insn *i, unsigned site, int64_t step, const uint64_t at[2],
+                      uint32_t m, uint32_t more)
+{
+    struct block *b = w->worker->observed;
+    uint8_t *failed = &b->formless[w->pc % FORMLESS];
+    bool scattered = step == QUICK_SCATTERED;
+    if (scattered && ++*failed % 64 > 8) return false;
+    bool found = (scattered && simt_shared_near(b, w, i, site, m)) ||
+                 (m == FULL && more <= 1 && simt_shared_warp(b, w, i, step, at)) ||
+                 (more <= 1 && simt_shared_some(b, w, i, site, step, at, m));
+    if (found) *failed = 0;
+    return found;
 }

@@ -6,8 +6,9 @@
 #include "runtime/memory.h"
 #include "runtime/simt/decode.h"
 
-#define MOST    64 /* facts of a function, bits of a set */
-#define DEEPEST 8  /* conditions of several terms */
+#define MOST      64         /* facts of a function, bits of a set */
+#define MOST_FROM (MOST / 2) /* before those that only say from which number on */
+#define DEEPEST   8          /* conditions of several terms */
 
 struct facts {
     struct decoder *d;
@@ -56,15 +57,15 @@ static bool are_equal(const struct simt_program *p, int a, int b)
 }
 
 /* The set that has the fact, which is made; {} when there is none. */
-static uint64_t add(struct facts *t, const struct ptx_operand *small, struct fact new)
+static uint64_t add(struct facts *t, const struct ptx_operand *about, struct fact new)
 {
     struct simt_program *p = t->d->program;
-    if (small->kind != PTX_OP_REG || small->negate) return 0;
+    if (about->kind != PTX_OP_REG || about->negate) return 0;
     if (new.term < 0 || new.bound < 0) return 0;
     for (uint32_t k = 0; k < t->count; k++) {
         const struct fact *old = &p->facts[t->d->fn->fact_first + k];
-        if (t->reg[k] == small->reg && are_equal(p, old->bound, new.bound) && old->inclusive == new.inclusive &&
-            old->without_sign == new.without_sign && old->equal == new.equal)
+        if (t->reg[k] == about->reg && are_equal(p, old->term, new.term) && are_equal(p, old->bound, new.bound) &&
+            old->inclusive == new.inclusive && old->without_sign == new.without_sign && old->equal == new.equal)
             return UINT64_C(1) << k;
     }
     struct fact *facts =
@@ -72,7 +73,7 @@ static uint64_t add(struct facts *t, const struct ptx_operand *small, struct fac
     if (!facts) return 0;
     p->facts = facts;
     p->facts[p->fact_count++] = new;
-    t->reg[t->count] = small->reg;
+    t->reg[t->count] = about->reg;
     return UINT64_C(1) << t->count++;
 }
 
@@ -105,10 +106,12 @@ static uint64_t compared(struct facts *t, const struct ptx_insn *in, bool value,
     if (!value) less = !less, equal = !equal;
     if (same) less = equal = true;
     const struct ptx_operand *small = &in->operands[less ? 1 : 2], *large = &in->operands[less ? 2 : 1];
-    if (small->kind != PTX_OP_REG || !is_same(t, small->reg, (size_t)(in - t->f->insns), at)) return 0;
+    const struct ptx_operand *about = small->kind == PTX_OP_IMM ? large : small; /* as in i > 0 */
+    if (about->kind != PTX_OP_REG || !is_same(t, about->reg, (size_t)(in - t->f->insns), at)) return 0;
+    if (about == large && t->count >= MOST_FROM) return 0;
     struct fact new = {simt_term_of(t->d, small, wide), simt_term_of(t->d, large, wide), equal, *type == 'u' && !same,
                        same};
-    return add(t, small, new);
+    return add(t, about, new);
 }
 
 /* What follows from the predicate's value at the branch `at`. */

@@ -130,7 +130,8 @@ static uint32_t check_global(struct jit *j, const struct jit_insn *n, const int 
     return index;
 }
 
-/* The offsets into shared memory, or into the warp's local memory; they are left in registers. */
+/* The offsets into shared memory, or into the warp's local memory; they are left in registers. Of local memory an
+ * observer is asked only where they are wrong. */
 static void check_window(struct jit *j, const struct jit_insn *n, const int *a, int *d)
 {
     struct x86 *x = &j->x;
@@ -139,7 +140,7 @@ static void check_window(struct jit *j, const struct jit_insn *n, const int *a, 
     size_t limit = n->op == 2 ? offsetof(struct worker, local_bytes) : offsetof(struct worker, shared_bytes);
     const struct shared_variable *v = simt_jit_still_variable(j, n);
     int64_t start = v ? v->offset : 0;
-    if (simt_jit_is_watched(j, n->i)) simt_jit_call_scattered(j, n, 0, otherwise);
+    if (n->op == 1 && simt_jit_is_watched(j, n->i)) simt_jit_call_scattered(j, n, 0, otherwise);
     for (int k = 0; k < 2; k++) {
         d[k] = t.d[k];
         simt_jit_set(j, false, d[k], n->i->imm - start);
@@ -233,9 +234,8 @@ bool simt_jit_is_local(const struct jit *j, const struct jit_insn *n)
     const struct insn *i = n->i;
     bool whole = i->size == (n->wide ? 8 : 4), one = i->count == 1, load = n->kind == JK_LOAD;
     bool narrow = one && (i->size < 4 || (load && i->size < 8));
-    return i->space == PTX_LOCAL && !simt_jit_is_watched(j, i) && i->imm == (int32_t)i->imm &&
-           j->function->stack_bytes <= MOST_LOCAL && (whole || narrow) && (one || !simt_jit_is_avx2(j)) &&
-           (!load || n->write_count == i->count);
+    return i->space == PTX_LOCAL && i->imm == (int32_t)i->imm && j->function->stack_bytes <= MOST_LOCAL &&
+           (whole || narrow) && (one || !simt_jit_is_avx2(j)) && (!load || n->write_count == i->count);
 }
 
 /* Can it be done here? Narrower elements: as the 4 bytes that one of them begins, behind all of which there is room. */

@@ -175,6 +175,56 @@ for _, number in ipairs(numbers) do
   end
 end
 
+-- A step of an elimination: the row of a pivot, and each row's place in its column, are read by those below and behind it.
+local below = { { "i > k", function(i, k) return i > k end }, { "i >= k", function(i, k) return i >= k end },
+  { "!(i <= k)", function(i, k) return i > k end }, { "i > 2", function(i) return i > 2 end },
+  { "i != k", function(i, k) return i ~= k end }, { "i < k", function(i, k) return i < k end },
+  { "i == k + 1", function(i, k) return i == k + 1 end }, { "i - k > 0", function(i, k) return i - k > 0 end } }
+local function eliminate(rows, columns)
+  local name = rows[1] .. "," .. columns[1]
+  kernels[name] = kernels[name] or gpu.kernel(([[
+    __global__ void k(float *a, int w, int n, int m, int k, int p, int q) {
+      int j = blockIdx.x * blockDim.x + threadIdx.x, i = blockIdx.y * blockDim.y + threadIdx.y;
+      if (!(ROWS) || i >= n || j >= m || !(COLUMNS)) return;
+      a[i * w + j] -= a[i * w + p] * a[q * w + j] + i + 100 * j + 1;
+    }]]):gsub("ROWS", rows[1]):gsub("COLUMNS", (columns[1]:gsub("i", "j"))) .. "")
+  return kernels[name]
+end
+
+local function elimination_races(o, rows, columns)
+  local owner, places = {}, {}
+  for i = 0, o.grid[2] * o.block[2] - 1 do for j = 0, o.grid[1] * o.block[1] - 1 do
+    if rows[2](i, o.k) and i < o.n and j < o.m and columns[2](j, o.k) then
+      local me, at = i * 1000 + j, i * o.w + j
+      if owner[at] then return true end
+      owner[at] = me
+      places[#places + 1] = { me, i * o.w + o.p }
+      places[#places + 1] = { me, o.q * o.w + j }
+    end
+  end end
+  for _, p in ipairs(places) do
+    if (owner[p[2]] or p[1]) ~= p[1] then return true end
+  end
+  return false
+end
+
+for _, rows in ipairs(below) do
+  t.test("an elimination's step, " .. rows[1], function()
+    for _ = 1, 2 * count do
+      local columns, k = pick(below), 1 + random(5)
+      local o = { grid = pick { { 1, 1 }, { 2, 3 }, { 3, 2 } }, block = pick { { 8, 4 }, { 16, 2 }, { 5, 3 } }, k = k,
+        w = pick { 12, 16, 24, 25, 48 }, p = pick { k, k, k + 1, k - 1, 0 }, q = pick { k, k, k + 1, k - 1, 0 } }
+      o.n, o.m = pick { 1000, 6, 11 }, pick { o.w, o.w, o.w - 1, 7, 1000 }
+      local a = gpu.zeros(1024)
+      local found = gpu.check(function() eliminate(rows, columns)(o.grid, o.block)(a, o.w, o.n, o.m, k, o.p, o.q) end)
+      for _, r in ipairs(found) do t.eq(r.kind, "race", r.message) end
+      t.eq(#found > 0, elimination_races(o, rows, columns),
+        ("%s, columns %s; w %d, n %d, m %d, k %d, p %d, q %d, grid %dx%d, block %dx%d"):format(rows[1], columns[1], o.w,
+          o.n, o.m, k, o.p, o.q, o.grid[1], o.grid[2], o.block[1], o.block[2]))
+    end
+  end)
+end
+
 t.test("a sweep of each colour, in place, is silent and right", function()
   local sweep = gpu.kernel [[
     __global__ void sweep(float *u, int w, int h, int colour) {
