@@ -306,7 +306,7 @@ static void launch_end(struct simt_observer *o, struct simt_fault *fault)
 {
     struct simt_check *c = (struct simt_check *)o;
     for (struct block *b = c->blocks; b; b = b->next)
-        if (b->counters.used) simt_counters_pour(b);
+        if (b->counting) simt_counters_pour(b);
     simt_once_end(c);
     if (atomic_load(&c->no_memory) && !fault->kind) no_memory(fault, c->launch);
     while (c->blocks) {
@@ -378,7 +378,7 @@ static void block_end(struct simt_observer *o, struct worker *k)
     simt_bulk_end(b);
     if (!k->fault.kind) simt_copies_end(b);
     if (b->reach && !k->fault.kind && atomic_load(&k->run->fault_block) == UINT64_MAX) simt_reach_end(b);
-    if (b->counters.used && c->releases_some) simt_counters_pour(b);
+    if (b->counting && c->releases_some) simt_counters_pour(b);
 }
 
 /* ---- instructions ---- */

@@ -1,8 +1,8 @@
 /* Counters: cells of global memory that blocks' atomics touch over and over, as a histogram's. Once a cell's records
  * say that nothing but atomics touched it, another atomic of the same site changes nothing in them but who it was. So
- * each worker keeps for itself who touched a cell last, in which block (its turn), and writes that to the cell's
- * records when the time goes on in such a block, when it touches the memory in another way, and at the end: of the
- * launch, or of the block where there are releases. */
+ * each worker keeps for itself, by instruction, who touched a cell last, in which block (its turn), and writes that to
+ * the cell's records when the time goes on in such a block, when it touches the memory in another way, and at the end:
+ * of the launch, or of the block where there are releases. */
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/memory.h"
@@ -14,7 +14,7 @@
 
 void simt_counters_free(struct block *b)
 {
-    free(b->counters.last);
+    for (int k = 0; k < COUNTERS; k++) free(b->counters[k].last);
 }
 
 /* A record without a thread. */
@@ -28,9 +28,8 @@ static record *me_of(struct counters *t, uint32_t turn)
     return &t->me[turn - t->first];
 }
 
-void simt_counters_pour(struct block *b)
+static void pour(struct block *b, struct counters *t)
 {
-    struct counters *t = &b->counters;
     for (uint32_t k = 0; k < t->used; k++) {
         uint32_t cell = t->touched[k], thread = t->last[cell] & THREADS;
         t->access.me = *me_of(t, t->last[cell] >> THREAD_BITS);
@@ -41,6 +40,25 @@ void simt_counters_pour(struct block *b)
     }
     t->used = 0;
     t->first = ++t->turn;
+}
+
+void simt_counters_pour(struct block *b)
+{
+    for (int k = 0; k < COUNTERS; k++)
+        if (b->counters[k].used) pour(b, &b->counters[k]);
+    b->counting = false;
+}
+
+static bool holds(const struct counters *t, uint64_t low, uint64_t bytes)
+{
+    return t->used && low - t->low + bytes < 4 * (uint64_t)t->cells + bytes;
+}
+
+bool simt_counters_hold(const struct block *b, uint64_t low, uint64_t bytes)
+{
+    bool held = false;
+    for (int k = 0; k < COUNTERS && b->counting; k++) held |= holds(&b->counters[k], low, bytes);
+    return held;
 }
 
 /* Where counters begin in memory from `low` on, of which lanes m touch some. */
@@ -55,26 +73,51 @@ static uint64_t first_of(const struct access *a, uint32_t m, uint64_t low, uint6
 /* What other blocks of the worker did before is over, whatever the time is in this one. */
 void simt_counters_tick(struct block *b)
 {
-    struct counters *t = &b->counters;
-    if (record_block(*me_of(t, t->turn)) == record_block(b->id)) simt_counters_pour(b);
+    bool now = false;
+    for (int k = 0; k < COUNTERS; k++) {
+        struct counters *t = &b->counters[k];
+        now |= t->used && record_block(*me_of(t, t->turn)) == record_block(b->id);
+    }
+    if (now) simt_counters_pour(b);
 }
 
-/* Makes ready for the instruction's atomics. False: they are none for counters. */
-static bool begin(const struct access *a, uint32_t m)
+/* The set of an instruction; NULL: it has none. */
+static struct counters *set_of(struct block *b, const struct insn *i)
+{
+    for (int k = 0; k < COUNTERS; k++)
+        if (b->counters[k].cells && b->counters[k].access.insn == i) return &b->counters[k];
+    return NULL;
+}
+
+/* A set for memory that no other one has any of: the instruction's own, an unused one, or else any. */
+static struct counters *set_for(struct block *b, const struct insn *i, uint64_t low, uint64_t bytes)
+{
+    struct counters *own = set_of(b, i), *t = own ? own : &b->counters[(size_t)i / sizeof *i % COUNTERS];
+    for (int k = 0; k < COUNTERS; k++) {
+        struct counters *other = &b->counters[k];
+        bool meets = other->used && other->low < low + bytes && low < other->low + 4 * (uint64_t)other->cells;
+        if (meets) pour(b, other);
+        if (!own && !other->used && t->used) t = other;
+    }
+    if (t->used) pour(b, t);
+    return t;
+}
+
+/* Makes ready for the instruction's atomics. NULL: they are none for counters. */
+static struct counters *begin(const struct access *a, uint32_t m)
 {
     struct block *b = a->block;
-    struct counters *t = &b->counters;
     const struct span *s = &b->spans[a->insn->d2];
     uint64_t bytes = s->high - s->low;
-    if (bytes < 4 || s->low % 4) return false;
-    simt_counters_pour(b);
+    if (bytes < 4 || s->low % 4) return NULL;
     uint64_t low = first_of(a, m, s->low, bytes);
     if (s->high - low < bytes) bytes = s->high - low;
     if (bytes > MOST_BYTES) bytes = MOST_BYTES;
     uint32_t cells = (uint32_t)(bytes / 4);
+    struct counters *t = set_for(b, a->insn, low, bytes);
     if (cells > t->room) {
         uint32_t *all = rt_calloc(2 * (size_t)cells, sizeof *all);
-        if (!all) return false;
+        if (!all) return NULL;
         free(t->last);
         t->last = all;
         t->room = cells;
@@ -90,7 +133,7 @@ static bool begin(const struct access *a, uint32_t m)
     t->cells = cells;
     t->me[0] = without_thread(a->me);
     t->access = *a;
-    return true;
+    return t;
 }
 
 /* Another block, or another time: its turn. */
@@ -105,21 +148,21 @@ static bool take_turn(struct counters *t, record me)
 bool simt_counters_again(const struct warp *w, const struct insn *i, const uint64_t *from)
 {
     struct block *b = w->worker->observed;
-    struct counters *t = &b->counters;
+    struct counters *t = set_of(b, i);
     record now = b->id | (record)b->now << TIME_AT;
-    if (!t->used || t->access.insn != i || (*me_of(t, t->turn) ^ now) >= (record)1 << THREAD_AT) return false;
+    if (!t || !t->used || (*me_of(t, t->turn) ^ now) >= (record)1 << THREAD_AT) return false;
     uint32_t mine = t->turn << THREAD_BITS | (uint32_t)w->index * SIMT_WARP;
     return b->check->vectors->count(t->last, t->cells, from, t->low - (uint64_t)i->imm, t->first << THREAD_BITS, mine);
 }
 
 uint32_t simt_counters_touch(const struct access *a, uint32_t m)
 {
-    struct counters *t = &a->block->counters;
+    struct counters *t = set_of(a->block, a->insn);
     record me = without_thread(a->me);
-    bool same =
-        t->cells && t->turn < LAST_TURN && t->access.insn == a->insn && t->start == a->block->spans[a->insn->d2].low;
+    bool same = t && t->used && t->turn < LAST_TURN && t->start == a->block->spans[a->insn->d2].low;
     if (same && *me_of(t, t->turn) != me) same = take_turn(t, me);
-    if (!same && !begin(a, m)) return m;
+    if (!same) t = begin(a, m);
+    if (!t) return m;
     uint32_t left = 0, known = t->first << THREAD_BITS,
              mine = t->turn << THREAD_BITS | (uint32_t)a->warp->index * SIMT_WARP;
     EACH_LANE(l, m)
@@ -130,6 +173,7 @@ uint32_t simt_counters_touch(const struct access *a, uint32_t m)
         } else if (cell < t->cells && simt_race_counter(a, l)) {
             t->last[cell] = mine + l;
             t->touched[t->used++] = (uint32_t)cell;
+            a->block->counting = true;
         } else {
             left |= 1u << l;
         }

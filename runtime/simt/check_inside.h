@@ -72,6 +72,7 @@ struct access {
 };
 #define MOMENT_PLACES  16
 #define COUNTER_TURNS  256
+#define COUNTERS       4   /* sets of a block's, each of an instruction */
 #define CONDITIONS     256 /* of a function, at most */
 #define KNOWN_PATTERNS 8
 struct pattern { /* which conditions hold, by bits */
@@ -136,7 +137,8 @@ struct block {
     struct clocks *clocks;          /* NULL until there is an mbarrier */
     struct moving moving, fetching; /* of bulk copies, and of others */
     struct reach *reach;            /* of other blocks of its cluster into its shared memory; NULL: there are none */
-    struct counters counters;
+    struct counters counters[COUNTERS];
+    bool counting;                 /* some of them are used */
     struct once once[MOST_ONCE];   /* as the check has arrays */
     struct span *spans;            /* by an instruction's d2 */
     struct span given;             /* by malloc: the block that was touched last */
@@ -439,6 +441,8 @@ uint32_t simt_counters_touch(const struct access *a, uint32_t m);
 bool simt_counters_again(const struct warp *w, const struct insn *i, const uint64_t *from);
 /* Writes to the shadow what was kept from it. */
 void simt_counters_pour(struct block *b);
+/* Is anything kept from it of this memory? */
+bool simt_counters_hold(const struct block *b, uint64_t low, uint64_t bytes);
 void simt_counters_tick(struct block *b); /* the block's time goes on */
 void simt_counters_free(struct block *b);
 

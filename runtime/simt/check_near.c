@@ -37,9 +37,10 @@ bool simt_shared_form(struct warp *w, const struct insn *i, unsigned site, int64
     uint8_t *failed = &b->formless[w->pc % FORMLESS];
     bool scattered = step == QUICK_SCATTERED;
     if (scattered && ++*failed % 64 > 8) return false;
-    bool found = (scattered && simt_shared_near(b, w, i, site, m)) ||
+    bool found = (m != FULL && more <= 1 && simt_shared_some(b, w, i, site, step, at, m)) ||
+                 (scattered && simt_shared_near(b, w, i, site, m)) ||
                  (m == FULL && more <= 1 && simt_shared_warp(b, w, i, step, at)) ||
-                 (more <= 1 && simt_shared_some(b, w, i, site, step, at, m));
+                 (m == FULL && more <= 1 && simt_shared_some(b, w, i, site, step, at, m));
     if (found) *failed = 0;
     return found;
 }

@@ -70,12 +70,10 @@ static void touch_run(const struct access *a, const struct cell_table *l, uint32
 }
 bool simt_race_row(const struct access *a, uint64_t address, unsigned first, unsigned lanes)
 {
-    const struct counters *t = &a->block->counters;
     unsigned step = LINE / a->bytes, shift = (unsigned)__builtin_ctz(a->bytes) - 2;
     bool ok = true, write = a->kind == ACCESS_WRITE;
     struct line *l = NULL;
-    if (t->used && address - t->low + lanes * a->bytes < 4 * (uint64_t)t->cells + lanes * a->bytes)
-        simt_counters_pour(a->block);
+    if (simt_counters_hold(a->block, address, lanes * a->bytes)) simt_counters_pour(a->block);
     if (a->check->exact && !write) {
         const uint64_t at[2] = {address, address + (first ? 0 : 16 * a->bytes)};
         simt_readers_note_rows(a->block, a->insn, a->me, at, a->bytes, lanes == 32 ? FULL : (uint32_t)0xffff << first);
@@ -344,9 +342,8 @@ static bool is_reader(const struct access *a, bool shared)
 /* Memory of counters is touched in another way. */
 static void leave_counters(const struct access *a, uint32_t m)
 {
-    const struct counters *t = &a->block->counters;
     bool within = false;
-    EACH_LANE(l, t->used ? m : 0) within |= a->at[l] - t->low + a->bytes < 4 * (uint64_t)t->cells + a->bytes;
+    EACH_LANE(l, a->block->counting ? m : 0) within |= simt_counters_hold(a->block, a->at[l], a->bytes);
     if (within) simt_counters_pour(a->block);
 }
 

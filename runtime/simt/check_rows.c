@@ -112,13 +112,6 @@ static const char *stored_bytes(const struct warp *w, const struct insn *i, char
     return packed;
 }
 
-/* Does the block keep something of this memory for itself? */
-static inline bool is_counted(const struct block *b, uint64_t low, uint64_t bytes)
-{
-    const struct counters *t = &b->counters;
-    return t->used && low - t->low + bytes < 4 * (uint64_t)t->cells + bytes;
-}
-
 bool simt_race_rows(const struct warp *w, const struct insn *i, unsigned site, int64_t step, const uint64_t at[2],
                     unsigned halves)
 {
@@ -132,7 +125,7 @@ bool simt_race_rows(const struct warp *w, const struct insn *i, unsigned site, i
     for (unsigned h = 0; h < 2; h++) {
         uint64_t from = at[h] - s->low;
         if (halves == 2 - h) continue;
-        if (at[h] & (bytes - 1) || from >= room || room - from < all || is_counted(b, at[h], all)) return false;
+        if (at[h] & (bytes - 1) || from >= room || room - from < all || simt_counters_hold(b, at[h], all)) return false;
         if (w->worker->tallied) simt_tally_reach(w->worker, at[h], at[h] + all);
     }
     if (s->quiet) return all_written(s, at[0], all) && all_written(s, at[1], all);
@@ -170,7 +163,8 @@ bool simt_race_steps(const struct access *a, const uint64_t at[2], int64_t step)
     int shift = shift_of_steps(step, a->bytes);
     bool write = a->kind == ACCESS_WRITE;
     if (shift < 0 || a->kind == ACCESS_ATOMIC || a->block->spans[a->insn->d2].once ||
-        is_counted(a->block, at[0], (uint64_t)step * 16) || is_counted(a->block, at[1], (uint64_t)step * 16))
+        simt_counters_hold(a->block, at[0], (uint64_t)step * 16) ||
+        simt_counters_hold(a->block, at[1], (uint64_t)step * 16))
         return false;
     if (c->exact && !write) simt_readers_note_rows(a->block, a->insn, a->me, at, step, FULL);
     const struct now now = now_of_warp(a->block, a->warp, false);

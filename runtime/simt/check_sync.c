@@ -13,7 +13,7 @@ static uint32_t larger(uint32_t a, uint32_t b)
 /* Time goes on. At its end, far away, it stands still, and everything counts as ordered. */
 static uint32_t tick(struct block *b)
 {
-    if (b->counters.used) simt_counters_tick(b);
+    if (b->counting) simt_counters_tick(b);
     if (b->now < LAST_TIME) b->now++;
     b->worker->quiet.me = b->id | (record)b->now << TIME_AT;
     return b->worker->quiet.time = b->now;
