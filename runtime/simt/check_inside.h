@@ -344,6 +344,8 @@ uint32_t simt_race_distinct(const struct access *a, uint32_t m);
 /* One lane of an atomic on a cell that nothing but atomics touched, more of which change nothing; false, and nothing is
  * done, when it is none. */
 bool simt_race_counter(const struct access *a, unsigned lane);
+/* Do two atomics of a cell race with whatever any atomic races with? Those of two blocks, or of this one's threads. */
+bool simt_race_stand_for_all(const struct access *a, record one, record other);
 /* One lane, looked at closely, in a line that has no pairs from then on. */
 void simt_race_lane(const struct access *a, unsigned lane);
 

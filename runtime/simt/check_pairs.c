@@ -287,6 +287,16 @@ static bool touch_several(const struct toucher *t, pair *p, unsigned n, unsigned
     return ok;
 }
 
+/* Atomics of two blocks, by this line or the like: one more changes nothing, and no other thread need hear of it. */
+static bool is_one_of_many(const struct toucher *t, uint64_t v)
+{
+    const struct access *a = t->access;
+    if (t->now.exact || a->check->releases_some || v >= PAIR_LISTED || !(v >> 32) || !(uint32_t)v) return false;
+    record one = lengthened(a->check, (uint32_t)v), other = lengthened(a->check, v >> 32);
+    bool known = record_site(one) == record_site(a->me) || record_site(other) == record_site(a->me);
+    return known && (one ^ other) >= BLOCK_SPAN && simt_race_stand_for_all(a, one, other);
+}
+
 bool simt_pair_touch(const struct toucher *t, pair *p, unsigned log, unsigned lane)
 {
     const struct access *a = t->access;
@@ -298,6 +308,7 @@ bool simt_pair_touch(const struct toucher *t, pair *p, unsigned log, unsigned la
         v = atomic_load_explicit(p, memory_order_acquire);
         if (v && v < PAIR_BUSY && follow(t, v, lane, &to) && to == v) return true;
     }
+    if (a->kind == ACCESS_ATOMIC && is_one_of_many(t, atomic_load_explicit(p, memory_order_acquire))) return true;
     v = take(a->check, p);
     bool ok = v != PAIR_CLOSED && (follow(t, v, lane, &to) || look_closer(t, &v, 1, log, lane, &to));
     if (ok) store(a, lane);

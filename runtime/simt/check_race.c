@@ -294,8 +294,7 @@ static uint32_t touch_alike(const struct access *a, uint32_t m, bool shared)
     return others;
 }
 
-/* Do two atomics of a cell race with whatever any atomic races with? Those of two blocks, or of this one's threads. */
-static bool stand_for_all(const struct access *a, record one, record other)
+bool simt_race_stand_for_all(const struct access *a, record one, record other)
 {
     const struct site *sites = a->check->sites;
     if (!record_atomic(one) || !record_atomic(other)) return false;
@@ -321,7 +320,7 @@ bool simt_race_counter(const struct access *a, unsigned lane)
         const struct history *h =
             a->check->exact && w[0] == LISTED ? simt_history_find(a->check, NULL, a->at[lane], a->bytes) : NULL;
         counts = h && h->counter;
-        if (!a->check->exact) counts = record_atomic(w[0]) && stand_for_all(a, w[n], w[2 * n]);
+        if (!a->check->exact) counts = record_atomic(w[0]) && simt_race_stand_for_all(a, w[n], w[2 * n]);
         if (counts && !h) w[0] = a->me + ((uint64_t)lane << THREAD_AT);
     }
     unlock_line(a->check, l);
