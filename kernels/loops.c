@@ -280,6 +280,8 @@ FROM_COMPLEX(FROM_FLOAT, C128, c128)
 #include "kernels/loops_exponents.h"
 #include "kernels/loops_places.h"
 
+#include "kernels/loops_keep.h"
+
 #if defined __F16C__
 static void round_to_half(void *out, const void *in, size_t n)
 {
@@ -542,6 +544,9 @@ const struct kn_loops KN_LEVEL = {
     .sorted_64 = sorted_64,
     .unsorted_32 = unsorted_32,
     .unsorted_64 = unsorted_64,
+    .paired_32 = paired_32,
+    .keep_32 = keep_32,
+    .keep_64 = keep_64,
     .places_32 = places_32,
     .places_64 = places_64,
     .at_least = at_least_F64,

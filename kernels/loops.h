@@ -42,6 +42,12 @@ typedef void kn_ordered_loop(void *keys, const void *values, size_t n);
  * such keys. Both may be one block. */
 typedef void kn_sorted_loop(void *keys, const void *values, bool descending, size_t n);
 typedef void kn_unsorted_loop(void *values, const void *keys, bool descending, size_t n);
+/* Such keys of n float32 in the upper halves of pairs, of which the lower ones count from `index` on. */
+typedef void kn_paired_loop(uint64_t *pairs, const void *values, bool descending, uint32_t index, size_t n);
+/* Moves the first ones of equal neighbours among n values, 1 at least, integers or floats in order, to the front;
+ * returns how many. Of floats two zeros, or two NaN, are equal: `rest` are their bits without the sign, `most` those of
+ * infinity; of integers both are all ones. Behind the values the memory goes on to a multiple of 64 bytes. */
+typedef size_t kn_keep_loop(void *values, size_t n, uint64_t rest, uint64_t most);
 /* Where, from 1 to n + 1, each of `count` keys could be inserted before an element of a row of 1 to 2^31 - 1 keys in
  * order, the first such place or, with `right`, the last. */
 typedef void kn_places_loop(int64_t *places, const void *row, size_t n, const void *keys, bool right, size_t count);
@@ -116,6 +122,8 @@ struct kn_loops {
     kn_ordered_loop *ordered_32, *ordered_64;
     kn_sorted_loop *sorted_32, *sorted_64;
     kn_unsorted_loop *unsorted_32, *unsorted_64;
+    kn_paired_loop *paired_32;
+    kn_keep_loop *keep_32, *keep_64;
     kn_places_loop *places_32, *places_64;
     kn_at_least_loop *at_least;
     kn_slopes_loop *slopes[2][2]; /* as of lines */

@@ -51,6 +51,17 @@ ORDERED(ordered_F64, double, int64_t, INT64_MAX)
 SORTED(32, uint32_t, int32_t, UINT32_C(0x7f800000))
 SORTED(64, uint64_t, int64_t, UINT64_C(0x7ff0000000000000))
 
+static void paired_32(uint64_t *pairs, const void *values, bool descending, uint32_t index, size_t n)
+{
+    const uint32_t *from = values, top = 0x80000000, flip = descending ? ~0U : 0;
+    INDEPENDENT for (size_t i = 0; i < n; i++)
+    {
+        const uint32_t u = from[i], sign = (uint32_t)((int32_t)u >> 31);
+        const uint32_t nan = (int32_t)(u & ~top) > 0x7f800000 ? ~0U : 0;
+        pairs[i] = (uint64_t)((u ^ (sign | top) ^ flip) | nan) << 32 | (uint32_t)(index + i);
+    }
+}
+
 /* A vector of places, from 0, moves on by a number where what lies there in the row is before its key: AHEAD and, where
  * equal ones are before it too, AHEAD_OR_SAME. */
 #if defined __AVX512F__
@@ -204,7 +215,8 @@ static inline __m256i halves_of(__m256i path)
             n -= half;                                                                                                 \
         }                                                                                                              \
         EACH_VECTOR(t, TOP + 1) table[t] = LOAD_PLACES(tables + t * LANES);                                            \
-        for (size_t i = 0; i + BLOCK <= count; i += BLOCK) {                                                           \
+        for (size_t begin = 0; begin < count; begin += BLOCK) {                                                        \
+            const size_t i = begin + BLOCK <= count ? begin : count - BLOCK; /* the last ones once more */             \
             place_vector at[TOP_VECTORS];                                                                              \
             size_t rest = n;                                                                                           \
             EACH_VECTOR(k, TOP_VECTORS)                                                                                \
@@ -253,7 +265,7 @@ TOP_BLOCK(top_not_behind_64, int64_t, 64, AHEAD_OR_SAME)
         const size_t block = TOP_VECTORS * PLACE_BYTES / sizeof(KEY);                                                  \
         if (n < (size_t)1 << TOP_##BITS || count < 4 * block) return 0;                                                \
         (right ? top_not_behind_##BITS : top_ahead_##BITS)(places, row, n, keys, count);                               \
-        return count / block * block;                                                                                  \
+        return count;                                                                                                  \
     }
 #else
 #define TOP_PART(BITS, KEY)                                                                                            \

@@ -150,17 +150,6 @@ INLINE void write_sized(const struct job *j, int64_t r, const void *records, siz
             function(__VA_ARGS__, size, PAIR64);                                                                       \
     } while (0)
 
-/* Records of keys and indices, without jumps. */
-static void make_float_pairs(const struct job *j, const uint32_t *restrict row, uint64_t *restrict records,
-                             size_t begin, size_t end)
-{
-    const uint32_t top = 0x80000000, inf = (uint32_t)j->inf, flip = (uint32_t)j->flip;
-    for (size_t i = begin; i < end; i++) {
-        uint32_t u = row[i], sign = (uint32_t)((int32_t)u >> 31), nan = (int32_t)(u & ~top) > (int32_t)inf ? ~0U : 0;
-        records[i] = (uint64_t)((u ^ (sign | top) ^ flip) | nan) << 32 | (uint32_t)i;
-    }
-}
-
 static void write_indices(const uint64_t *records, int64_t *to, size_t n, uint64_t mask)
 {
     for (size_t i = 0; i < n; i++) to[i] = (int64_t)(records[i] & mask) + 1;
@@ -262,7 +251,7 @@ static void make_records(const struct job *j, const char *row, void *records, si
     else if (j->quick && j->kind == KN_KEY_FLOAT && j->record == KEY64)
         j->loops->sorted_64((uint64_t *)records + begin, from, j->flip != 0, end - begin);
     else if (j->kind == KN_KEY_FLOAT && j->record == PAIR32 && j->element_bytes == 4)
-        make_float_pairs(j, (const uint32_t *)(const void *)row, records, begin, end);
+        j->loops->paired_32((uint64_t *)records + begin, from, j->flip != 0, (uint32_t)begin, end - begin);
     else
         SIZES(make_sized, j, row, records, begin, end);
 }

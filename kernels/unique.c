@@ -265,23 +265,6 @@ static enum rt_status of_bytes(struct groups *g, const struct rt_array *flat, co
 
 /* ---- a small array that vectors sort in place, at once ---- */
 
-/* Moves the first ones of equal neighbours to the front; returns how many those are. */
-#define KEEP(U)                                                                                                        \
-    static int64_t keep_##U(U *v, int64_t n, U rest, U inf)                                                            \
-    {                                                                                                                  \
-        int64_t count = 1;                                                                                             \
-        U last = v[0];                                                                                                 \
-        for (int64_t i = 1; i < n; i++) {                                                                              \
-            const U this = v[i];                                                                                       \
-            v[count] = this;                                                                                           \
-            count += !SAME(this, last, rest, inf);                                                                     \
-            last = this;                                                                                               \
-        }                                                                                                              \
-        return count;                                                                                                  \
-    }
-KEEP(uint32_t)
-KEEP(uint64_t)
-
 static bool of_few(const struct rt_array *a, struct rt_array *values)
 {
     _Alignas(64) char sorted[KN_BLOCK * 8];
@@ -289,8 +272,8 @@ static bool of_few(const struct rt_array *a, struct rt_array *values)
     const uint64_t rest = rest_of(a->dtype), inf = infinity_of(a->dtype);
     const size_t bytes = rt_dtypes[a->dtype].size;
     if (!kn_is_small(a) || !kn_sort_few(&(struct kn_sorter){.a = a, .rows = 1, .length = n}, sorted)) return false;
-    const int64_t count = bytes == 4 ? keep_uint32_t((uint32_t *)(void *)sorted, n, (uint32_t)rest, (uint32_t)inf)
-                                     : keep_uint64_t((uint64_t *)(void *)sorted, n, rest, inf);
+    const struct kn_loops *loops = kn_host_loops();
+    const int64_t count = (int64_t)(bytes == 4 ? loops->keep_32 : loops->keep_64)(sorted, (size_t)n, rest, inf);
     if (rt_array_new(rt_array_device(a), a->dtype, 1, &count, values, NULL) != RT_OK) return false;
     memcpy(rt_array_host(values), sorted, (size_t)count * bytes);
     return true;

@@ -160,6 +160,17 @@ for _, device in ipairs(t.devices()) do
     t.same(counts:totable(), { 2, 1, 2 })
     local long = (gpu.range(0, 70000, "int32", device) * 7919) % 1000
     assert(long:unique():equal(gpu.range(0, 999, "int32", device)))
+    for _, dtype in ipairs { "float32", "float64", "int32", "uint32", "int64" } do
+      for _, n in ipairs { 1, 2, 7, 8, 9, 15, 16, 17, 31, 33, 255, 256, 257, 300, 1000, 2048 } do
+        local some = {}
+        for i = 1, n do
+          local v = i * 7919 % (n + 3) // 2 - (dtype == "uint32" and 0 or n // 8)
+          some[i] = dtype:find "float" and ({ [0] = nan, 0.0, -0.0 })[i % 11] or v
+        end
+        local x = gpu.array(some, dtype, device)
+        t.same(x:unique():totable(), (x:unique { counts = true }):totable(), dtype .. " " .. n)
+      end
+    end
     for _, dtype in ipairs({ "int8", "uint8", "bool" }) do -- which are counted, not sorted
       local bytes = (long % 151 - (dtype == "int8" and 75 or 0)):to(dtype)
       local want, want_first, want_inverse, want_counts =
