@@ -143,7 +143,7 @@ static struct sum combined(const struct sum *a, const struct sum *b)
 {
     struct sum s = {0};
     if (!simt_sums_number(b)) return s;
-    int64_t all = a->start | a->step | a->grain;
+    int64_t all = a->start | a->step | a->grain | (a->partly ? a->rest.by : 0);
     for (int k = 0; k < INDICES; k++) all |= a->by[k];
     if (b->start < 0 || (all && b->start > ((all & -all) - 1))) return s;
     return added(a, b, 1);

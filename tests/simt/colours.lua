@@ -36,6 +36,12 @@ local columns = {
   { "4 * x + ((y + c) & 3)", function(x, y, c) return 4 * x + ((y + c) & 3) end },
   { "2 * x + (y & 1)", function(x, y) return 2 * x + (y & 1) end },
   { "2 * x + ((x + y) & 1)", function(x, y) return 2 * x + ((x + y) & 1) end },
+  { "2 * x + (((x + y) & 1) | 1)", function(x, y) return 2 * x + (((x + y) & 1) | 1) end },
+  { "2 * x + (((y + c) & 1) | 1)", function(x, y, c) return 2 * x + (((y + c) & 1) | 1) end },
+  { "4 * x + (((y + c) & 2) | 1)", function(x, y, c) return 4 * x + (((y + c) & 2) | 1) end },
+  { "4 * x + (((x + y) & 3) ^ 3)", function(x, y) return 4 * x + (((x + y) & 3) ~ 3) end },
+  { "3 * x + (y & 1) - (y & 2)", function(x, y) return 3 * x + (y & 1) - (y & 2) end },
+  { "(2 * x + (y & 1)) * 2 + ((x + c) & 1)", function(x, y, c) return (2 * x + (y & 1)) * 2 + ((x + c) & 1) end },
   { "(x << 1) | ((y ^ c) & 1)", function(x, y, c) return (x << 1) | ((y ~ c) & 1) end },
 }
 local always = { "true", function() return true end }
