@@ -30,6 +30,12 @@ __global__ void gauss_step(float *a, const float *m, int n, int k) { // rows bel
   int j = blockIdx.x * blockDim.x + threadIdx.x, i = blockIdx.y * blockDim.y + threadIdx.y;
   if (i > k && i < n && j > k && j < n) a[i * n + j] -= m[i] * a[k * n + j];
 }
+__global__ void lu_rows(float *a, int n, int k) { // the same with a thread for each row
+  int i = blockIdx.x * blockDim.x + threadIdx.x + k + 1;
+  if (i >= n) return;
+  a[i * n + k] /= a[k * n + k];
+  for (int j = k + 1; j < n; j++) a[i * n + j] -= a[i * n + k] * a[k * n + j];
+}
 __global__ void odd_even(int *x, int n, int phase, int up) {
   int i = 2 * (blockIdx.x * blockDim.x + threadIdx.x) + phase;
   if (i + 1 >= n) return;

@@ -231,6 +231,72 @@ for _, rows in ipairs(below) do
   end)
 end
 
+-- The same with a thread for each row, which goes along it: the compiler makes two loops of that, one behind the other.
+local ways = { { "j++", 1 }, { "j += 2", 2 }, { "j += by", 3 } }
+local function along(way)
+  kernels[way[1]] = kernels[way[1]] or gpu.kernel(([[
+    __global__ void k(float *a, int w, int n, int first, int from, int to, int q, int by) {
+      int i = blockIdx.x * blockDim.x + threadIdx.x + first;
+      if (i >= n) return;
+      a[i * w + q] /= a[q * w + q] + 1;
+      for (int j = from; j < to; WAY) a[i * w + j] -= a[i * w + q] * a[q * w + j] + i + 100 * j;
+    }]]):gsub("WAY", way[1]) .. "")
+  return kernels[way[1]]
+end
+
+-- The rows as the kernel leaves them, or nil: threads race.
+local function rows_behind(a, o, way)
+  local owner, read = {}, {}
+  local function touch(i, at, write)
+    local list = write and owner or read
+    list[at] = (list[at] or i) == i and i or -1
+  end
+  for i = o.first, math.min(o.n, o.threads + o.first) - 1 do
+    local function add(at, f)
+      touch(i, at, true)
+      a[at] = f
+    end
+    touch(i, o.q * o.w + o.q)
+    add(i * o.w + o.q, a[i * o.w + o.q] / (a[o.q * o.w + o.q] + 1))
+    for j = o.from, o.to - 1, way[2] do
+      touch(i, o.q * o.w + j)
+      touch(i, i * o.w + o.q)
+      add(i * o.w + j, a[i * o.w + j] - (a[i * o.w + o.q] * a[o.q * o.w + j] + i + 100 * j))
+    end
+  end
+  for at, who in pairs(owner) do
+    if who == -1 or (read[at] or who) ~= who then return nil end
+  end
+  return a
+end
+
+for _, way in ipairs(ways) do
+  t.test("rows along which threads go by " .. way[1], function()
+    local races = 0
+    for _ = 1, 4 * count do
+      local q, w = random(5), pick { 12, 17, 24, 25 }
+      local o = { q = q, w = w, blocks = pick { 1, 2 }, block = pick { 4, 8, 33 }, first = pick { q + 1, q + 1, q + 1, q, 0 },
+        from = q + pick { 1, 1, 1, 2, 0 }, to = pick { w, w, w, w - 1, w - 2, w - 3, w + q, w + q + 1, 3 } }
+      o.threads, o.n = o.blocks * o.block, pick { 40, 20, 7 }
+      if o.first + o.threads > 79 or o.n > 79 then o.n = 70 end
+      local a, before = gpu.random.uniform { 80 * 25 }, {}
+      for at, v in ipairs(a:totable()) do before[at - 1] = v end
+      local found = gpu.check(function() along(way)(o.blocks, o.block)(a, w, o.n, o.first, o.from, o.to, q, way[2]) end)
+      local want = rows_behind(before, o, way)
+      for _, r in ipairs(found) do t.eq(r.kind, "race", r.message) end
+      local what = ("w %d, n %d, first %d, from %d, to %d, q %d, %d blocks of %d"):format(w, o.n, o.first, o.from, o.to, q,
+        o.blocks, o.block)
+      t.eq(#found > 0, want == nil, what)
+      races = races + (want and 0 or 1)
+      if want then
+        want = table.move(want, 0, 80 * 25 - 1, 1, {})
+        assert(gpu.allclose(a, gpu.array(want, "float32"), { rtol = 1e-3, atol = 1e-3 }), what)
+      end
+    end
+    assert(races > 0 and races < 4 * count, "some race")
+  end)
+end
+
 t.test("a sweep of each colour, in place, is silent and right", function()
   local sweep = gpu.kernel [[
     __global__ void sweep(float *u, int w, int h, int colour) {
