@@ -461,24 +461,17 @@ bool simt_shared_again(const struct warp *w, const struct insn *i, const uint32_
 /* All lanes do, lanes 0 to 15 from at[0] on and the others from at[1] on, `step` bytes apart, and that `count` times,
  * `stride` bytes further on each time; inside of it, aligned. */
 void simt_shared_series(struct access *a, int64_t step, const uint64_t at[2], uint32_t count, int32_t stride);
-/* For generated code: all lanes touch 32 words side by side, each its own or, as in a butterfly, lane l word l ^ k,
- * where nothing else matters in this epoch but what the warp did before its lanes met. False: look closer; nothing was
- * done.
- */
-bool simt_shared_warp(struct block *b, struct warp *w, const struct insn *i, int64_t step, const uint64_t at[2]);
-/* For generated code: lanes m touch words by steps of 4 or 8 bytes, `step` and `at` as above. False: look closer;
- * nothing is lost. */
-bool simt_shared_some(struct block *b, struct warp *w, const struct insn *i, unsigned site, int64_t step,
-                      const uint64_t at[2], uint32_t m);
-/* Is there room for a note of any kind? An access of lanes m is noted, where there is: the offsets of all, to be
- * filled. */
+/* Is there room for a note of any kind? An access of lanes m is noted, where there is: in rows (ROW_UNIT and the like
+ * for each half), whose places are to be filled; 0: offsets of all lanes are. */
 bool simt_shared_room(struct block *b);
-uint32_t *simt_shared_log(struct block *b, struct warp *w, const struct insn *i, unsigned site, uint32_t bytes,
-                          uint32_t m);
-/* check_near.c: the same of lanes m of a plain load or store, at what its address register holds. */
+struct shared_note *simt_shared_log(struct block *b, struct warp *w, const struct insn *i, unsigned site,
+                                    uint32_t bytes, uint32_t m, uint32_t rows);
+/* check_near.c, for generated code: lanes m touch words near each other, of a plain load or store, at what its address
+ * register holds. False: look closer; nothing is lost. */
 bool simt_shared_near(struct block *b, struct warp *w, const struct insn *i, unsigned site, uint32_t m);
-/* The same where the words of lanes m may have any form that is judged at once, `step`, `at` and `more` as
- * simt_check_quick has them. Where they had none so often, as in a binary search, that is not asked each time. */
+/* The same where the words of lanes m may have any form that is judged at once: by steps of 4 or 8 bytes, each other's
+ * by a butterfly; `step`, `at` and `more` as simt_check_quick has them. Where they had none so often, as in a binary
+ * search, that is not asked each time. */
 bool simt_shared_form(struct warp *w, const struct insn *i, unsigned site, int64_t step, const uint64_t at[2],
                       uint32_t m, uint32_t more);
 /* check_parts.c: when a launch starts, for each instruction that is watched. */

@@ -1,5 +1,5 @@
-/* Shared memory, as check_shared.c: words that the lanes of a warp touch near each other, or in any form that is judged
- * at once. */
+/* Shared memory, as check_shared.c: words that the lanes of a warp touch near each other, in a row of which some lanes
+ * take part, in another order, or in any form that is judged at once. */
 #include "runtime/simt/check_cells.h"
 
 static inline void note_offsets(uint32_t *restrict to, const uint32_t *restrict from, uint32_t on)
@@ -26,7 +26,99 @@ bool simt_shared_near(struct block *b, struct warp *w, const struct insn *i, uns
         return false;
     }
     if (!(flags & CELLS_CHANGED)) return true;
-    note_offsets(simt_shared_log(b, w, i, site, 4, m), o.from, o.on);
+    note_offsets(simt_shared_log(b, w, i, site, 4, m, 0)->at, o.from, o.on);
+    return true;
+}
+
+/* 32 words side by side from `low` on, word l of which lane l ^ flip touches. False: nothing was done. */
+static bool touch_warp(struct block *b, struct warp *w, const struct insn *i, uint32_t low, unsigned flip)
+{
+    struct tags *t = &b->tags;
+    const struct tag_rule rule = {t->base, t->now, t->warp_met ? t->warp[w->index] : t->now};
+    uint32_t me = rule.warp | (uint32_t)w->index * SIMT_WARP, rows = ROW_UNIT | ROW_UNIT << ROW_BITS | ROW_FLIP;
+    if (!simt_shared_room(b)) return false;
+    if (!b->check->vectors->warp(t->written + low / 4, t->read + low / 4, flip, &rule, me, i->memory == MEMORY_STORE))
+        return false;
+    struct shared_note *n = simt_shared_log(b, w, i, b->check->site_of[w->pc], 4, FULL, rows);
+    n->at[0] = low, n->at[1] = low + 16 * 4, n->step = (int32_t)flip;
+    return true;
+}
+
+/* All lanes touch 32 words side by side, each its own or, as in a butterfly, lane l word l ^ k, where nothing else
+ * matters in this epoch but what the warp did before its lanes met. False: look closer; nothing was done. */
+static bool touch_in_order(struct block *b, struct warp *w, const struct insn *i, int64_t step, const uint64_t at[2])
+{
+    if (b->tags.slow || i->size != 4 || i->count != 1) return false;
+    if (step != QUICK_SCATTERED) {
+        if (step != 4 || at[1] - at[0] != 16 * 4 || !b->tags.warp_met) return false;
+        return touch_warp(b, w, i, (uint32_t)at[0], 0);
+    }
+    uint32_t low, *at_lanes = u32_at(w->frame->regs, i->a);
+    if (at_lanes[31] - at_lanes[0] + 31 * 4 > 62 * 4) return false;
+    unsigned flip = b->check->vectors->butterfly(at_lanes, &low);
+    if (flip == SIMT_WARP) return false;
+    struct access a;
+    a.block = b;
+    a.origin = w->worker->program->places[w->pc].origin;
+    struct window window = simt_check_window(&a);
+    uint64_t from = simt_window_address(low, i->imm);
+    if (from % 4 || from < window.low || from > window.high || window.high - from < SIMT_WARP * 4) return false;
+    return touch_warp(b, w, i, (uint32_t)from, flip);
+}
+
+/* Where words of lanes m begin, that of lane 0, by steps of 4 or 8 bytes; -1: they do not, or not all are within the
+ * variable. */
+static int64_t row_start(struct window window, int64_t imm, uint32_t first, int32_t step, uint32_t m)
+{
+    int64_t start = (int64_t)(int32_t)first + imm;
+    if ((step != 4 && step != 8) || start < 0 || start % 4) return -1;
+    bool fits =
+        start + step * __builtin_ctz(m) >= window.low && start + step * (31 - __builtin_clz(m)) + 4 <= window.high;
+    return fits ? start : -1;
+}
+
+/* Are the first two of lanes m, and the last one, as far apart as in a row of words that have steps of 4 or 8 bytes? */
+static inline bool may_be_row(const uint32_t *from, uint32_t m)
+{
+    uint32_t rest = m & (m - 1), one = (uint32_t)__builtin_ctz(m), other = rest ? (uint32_t)__builtin_ctz(rest) : one;
+    uint32_t bytes = from[other] - from[one], lanes = other - one, last = 31 - (uint32_t)__builtin_clz(m);
+    uint32_t all = from[last] - from[one];
+    return (bytes == 4 * lanes && all == 4 * (last - one)) || (bytes == 8 * lanes && all == 8 * (last - one));
+}
+
+/* Lanes m touch words by steps of 4 or 8 bytes. False: look closer; nothing is lost. */
+static bool touch_row(struct block *b, struct warp *w, const struct insn *i, unsigned site, int64_t step,
+                      const uint64_t at[2], uint32_t m)
+{
+    struct tags *t = &b->tags;
+    const struct check_vectors *v = b->check->vectors;
+    const struct site *s = &b->check->sites[site];
+    bool write = i->memory == MEMORY_STORE;
+    int64_t start = (int64_t)at[0];
+    int32_t by = (int32_t)step;
+    uint32_t first;
+    if (t->slow || i->size != 4 || i->count != 1 || s->copies || s->strong || !simt_shared_room(b)) return false;
+    if (step == QUICK_SCATTERED) {
+        struct access a;
+        a.block = b;
+        a.origin = w->worker->program->places[w->pc].origin;
+        const uint32_t *from = u32_at(w->frame->regs, i->a);
+        if (!may_be_row(from, m) || !v->steps(from, m, &first, &by)) return false;
+        start = row_start(simt_check_window(&a), i->imm, first, by, m);
+        if (start < 0) return false;
+    } else if (step != 8 || at[1] - at[0] != 16 * 8) {
+        return false;
+    }
+    const struct tag_rule rule = {t->base, t->now, t->warp_met ? t->warp[w->index] : t->now};
+    unsigned flags = v->row(t->written + start / 4, t->read + start / 4, m, by == 8, &rule,
+                            rule.warp | (uint32_t)w->index * SIMT_WARP, write);
+    if (flags & CELLS_BAD) {
+        simt_shared_flush(b);
+        return false;
+    }
+    if (!(flags & CELLS_CHANGED) && !t->warp_met) return true;
+    struct shared_note *n = simt_shared_log(b, w, i, site, 4, m, ROW_STEPS | ROW_STEPS << ROW_BITS);
+    n->at[0] = (uint32_t)start, n->at[1] = (uint32_t)start + 16 * (uint32_t)by, n->step = by;
     return true;
 }
 
@@ -37,10 +129,10 @@ bool simt_shared_form(struct warp *w, const struct insn *i, unsigned site, int64
     uint8_t *failed = &b->formless[w->pc % FORMLESS];
     bool scattered = step == QUICK_SCATTERED;
     if (scattered && ++*failed % 64 > 8) return false;
-    bool found = (m != FULL && more <= 1 && simt_shared_some(b, w, i, site, step, at, m)) ||
+    bool found = (m != FULL && more <= 1 && touch_row(b, w, i, site, step, at, m)) ||
                  (scattered && simt_shared_near(b, w, i, site, m)) ||
-                 (m == FULL && more <= 1 && simt_shared_warp(b, w, i, step, at)) ||
-                 (m == FULL && more <= 1 && simt_shared_some(b, w, i, site, step, at, m));
+                 (m == FULL && more <= 1 && touch_in_order(b, w, i, step, at)) ||
+                 (m == FULL && more <= 1 && touch_row(b, w, i, site, step, at, m));
     if (found) *failed = 0;
     return found;
 }

@@ -86,6 +86,6 @@ bool simt_parts_read(const struct access *a, uint32_t m)
         }
         if (m & ~some && judge(a, from, m & ~some, &rule, me) & CELLS_BAD) return false;
     }
-    memcpy(simt_shared_log(b, a->warp, a->insn, record_site(a->me), a->bytes, m), from, sizeof from);
+    memcpy(simt_shared_log(b, a->warp, a->insn, record_site(a->me), a->bytes, m, 0)->at, from, sizeof from);
     return true;
 }

@@ -53,8 +53,8 @@ bool simt_shared_room(struct block *b)
     return t->room - used >= note_bytes(0) || make_room(b);
 }
 
-static inline struct shared_note *add_note(struct block *b, struct warp *w, const struct insn *i, unsigned site,
-                                           uint32_t bytes, uint32_t m, uint32_t rows)
+struct shared_note *simt_shared_log(struct block *b, struct warp *w, const struct insn *i, unsigned site,
+                                    uint32_t bytes, uint32_t m, uint32_t rows)
 {
     struct worker *k = b->worker;
     struct shared_note *n = (struct shared_note *)(void *)k->quiet.note;
@@ -71,17 +71,11 @@ static inline struct shared_note *add_note(struct block *b, struct warp *w, cons
     return n;
 }
 
-uint32_t *simt_shared_log(struct block *b, struct warp *w, const struct insn *i, unsigned site, uint32_t bytes,
-                          uint32_t m)
-{
-    return add_note(b, w, i, site, bytes, m, 0)->at;
-}
-
 /* NULL: there is no room. */
 static struct shared_note *note(const struct access *a, uint32_t m, uint32_t rows)
 {
     if (!simt_shared_room(a->block)) return NULL;
-    return add_note(a->block, a->warp, a->insn, record_site(a->me), a->bytes, m, rows);
+    return simt_shared_log(a->block, a->warp, a->insn, record_site(a->me), a->bytes, m, rows);
 }
 
 static void replay(struct block *b, const struct shared_note *n)
@@ -389,95 +383,6 @@ bool simt_shared_rows(const struct access *a, const uint32_t *from)
         if (window.high - at[h] < bytes) return false;
     }
     return touch_rows(a, rows, at, 1, 0);
-}
-
-/* 32 words side by side from `low` on, word l of which lane l ^ flip touches. False: nothing was done. */
-static bool touch_warp(struct block *b, struct warp *w, const struct insn *i, uint32_t low, unsigned flip)
-{
-    struct tags *t = &b->tags;
-    const struct tag_rule rule = {t->base, t->now, t->warp_met ? t->warp[w->index] : t->now};
-    uint32_t me = rule.warp | (uint32_t)w->index * SIMT_WARP, rows = ROW_UNIT | ROW_UNIT << ROW_BITS | ROW_FLIP;
-    if (!simt_shared_room(b)) return false;
-    if (!b->check->vectors->warp(t->written + low / 4, t->read + low / 4, flip, &rule, me, i->memory == MEMORY_STORE))
-        return false;
-    struct shared_note *n = add_note(b, w, i, b->check->site_of[w->pc], 4, FULL, rows);
-    n->at[0] = low, n->at[1] = low + 16 * 4, n->step = (int32_t)flip;
-    return true;
-}
-
-bool simt_shared_warp(struct block *b, struct warp *w, const struct insn *i, int64_t step, const uint64_t at[2])
-{
-    if (b->tags.slow || i->size != 4 || i->count != 1) return false;
-    if (step != QUICK_SCATTERED) {
-        if (step != 4 || at[1] - at[0] != 16 * 4 || !b->tags.warp_met) return false;
-        return touch_warp(b, w, i, (uint32_t)at[0], 0);
-    }
-    uint32_t low, *at_lanes = u32_at(w->frame->regs, i->a);
-    if (at_lanes[31] - at_lanes[0] + 31 * 4 > 62 * 4) return false;
-    unsigned flip = b->check->vectors->butterfly(at_lanes, &low);
-    if (flip == SIMT_WARP) return false;
-    struct access a;
-    a.block = b;
-    a.origin = w->worker->program->places[w->pc].origin;
-    struct window window = simt_check_window(&a);
-    uint64_t from = simt_window_address(low, i->imm);
-    if (from % 4 || from < window.low || from > window.high || window.high - from < SIMT_WARP * 4) return false;
-    return touch_warp(b, w, i, (uint32_t)from, flip);
-}
-
-/* Where words of lanes m begin, that of lane 0, by steps of 4 or 8 bytes; -1: they do not, or not all are within the
- * variable. */
-static int64_t row_start(struct window window, int64_t imm, uint32_t first, int32_t step, uint32_t m)
-{
-    int64_t start = (int64_t)(int32_t)first + imm;
-    if ((step != 4 && step != 8) || start < 0 || start % 4) return -1;
-    bool fits =
-        start + step * __builtin_ctz(m) >= window.low && start + step * (31 - __builtin_clz(m)) + 4 <= window.high;
-    return fits ? start : -1;
-}
-
-/* Are the first two of lanes m, and the last one, as far apart as in a row of words that have steps of 4 or 8 bytes? */
-static inline bool may_be_row(const uint32_t *from, uint32_t m)
-{
-    uint32_t rest = m & (m - 1), one = (uint32_t)__builtin_ctz(m), other = rest ? (uint32_t)__builtin_ctz(rest) : one;
-    uint32_t bytes = from[other] - from[one], lanes = other - one, last = 31 - (uint32_t)__builtin_clz(m);
-    uint32_t all = from[last] - from[one];
-    return (bytes == 4 * lanes && all == 4 * (last - one)) || (bytes == 8 * lanes && all == 8 * (last - one));
-}
-
-bool simt_shared_some(struct block *b, struct warp *w, const struct insn *i, unsigned site, int64_t step,
-                      const uint64_t at[2], uint32_t m)
-{
-    struct tags *t = &b->tags;
-    const struct check_vectors *v = b->check->vectors;
-    const struct site *s = &b->check->sites[site];
-    bool write = i->memory == MEMORY_STORE;
-    int64_t start = (int64_t)at[0];
-    int32_t by = (int32_t)step;
-    uint32_t first;
-    if (t->slow || i->size != 4 || i->count != 1 || s->copies || s->strong || !simt_shared_room(b)) return false;
-    if (step == QUICK_SCATTERED) {
-        struct access a;
-        a.block = b;
-        a.origin = w->worker->program->places[w->pc].origin;
-        const uint32_t *from = u32_at(w->frame->regs, i->a);
-        if (!may_be_row(from, m) || !v->steps(from, m, &first, &by)) return false;
-        start = row_start(simt_check_window(&a), i->imm, first, by, m);
-        if (start < 0) return false;
-    } else if (step != 8 || at[1] - at[0] != 16 * 8) {
-        return false;
-    }
-    const struct tag_rule rule = {t->base, t->now, t->warp_met ? t->warp[w->index] : t->now};
-    unsigned flags = v->row(t->written + start / 4, t->read + start / 4, m, by == 8, &rule,
-                            rule.warp | (uint32_t)w->index * SIMT_WARP, write);
-    if (flags & CELLS_BAD) {
-        simt_shared_flush(b);
-        return false;
-    }
-    if (!(flags & CELLS_CHANGED) && !t->warp_met) return true;
-    struct shared_note *n = add_note(b, w, i, site, 4, m, ROW_STEPS | ROW_STEPS << ROW_BITS);
-    n->at[0] = (uint32_t)start, n->at[1] = (uint32_t)start + 16 * (uint32_t)by, n->step = by;
-    return true;
 }
 
 static inline void note_words(uint32_t *restrict to, const uint32_t *restrict words, uint32_t low)
