@@ -1,5 +1,5 @@
-/* What the files that make up a session (lang/session.c, evaluate.c, traceback.c, output.c, display.c, complete.c,
- * inspect.c, magic.c, history.c, source.c, comm.c) share. Faces see lang/session.h only. */
+/* What the files that make up a session (lang/session.c, load.c, evaluate.c, traceback.c, output.c, display.c,
+ * complete.c, inspect.c, magic.c, history.c, source.c, comm.c) share. Faces see lang/session.h only. */
 #ifndef LG_SESSION_STATE_H
 #define LG_SESSION_STATE_H
 
@@ -166,7 +166,7 @@ void lg_clear_locals(lua_State *L);
 void lg_note_globals(lua_State *L);   /* remembers which globals there are at the start */
 void lg_push_variables(lua_State *L); /* pushes a new table of what the user made since: variables and globals */
 
-/* lang/evaluate.c: compiles a cell for the session's environment and pushes the function, or the error value. The
+/* lang/load.c: compiles a cell for the session's environment and pushes the function, or the error value. The
  * status is lua_load's. *show says that its results are to be shown. Line breaks are put before the text so that it
  * begins on first_line of the chunk. Never raises. */
 struct lg_source {
