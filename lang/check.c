@@ -353,7 +353,7 @@ static const struct lg_function functions[] = {
      "back what they were; gpu.check() tells. k(grid, block, {check = true}) or false is for one launch, and "
      "gpu.check(false) in init.lua for all sessions. With "
      "checks on, a launch that finds something raises an error that lists it; the kernel ran to its end, without the "
-     "accesses that were wrong. It mostly takes one to two times as long, up to four where places come from data, and up to twelve where threads "
+     "accesses that were wrong. It mostly takes one to two times as long, up to four where places come from data, and up to eight where threads "
      "walk rows there, or trees that they change. A GPU has no "
      "checks: asked for them by true, a launch on one is an error.\n"
      "gpu.check(f) calls f with checks on and gives a list of what was found in its launches, empty when nothing was, "

@@ -37,6 +37,10 @@ struct span { /* a stretch of global memory that may be touched */
     struct once *once;         /* instead of them; NULL: it is no such memory, or no longer */
     uint64_t last[32];         /* where each warp was last */
 };
+struct moments_of { /* the launch's first `count` moments, by bits: check_mine.c */
+    uint32_t count, reads, writes;
+    record seen; /* the reads are none from before */
+};
 struct released { /* a thread's last release: one like it, with the same fence, needs no other entry in the log */
     struct fence fence;
     uint32_t time, site, object, alike; /* alike: entries with this fence and time */
@@ -145,6 +149,7 @@ struct block {
     uint64_t given_turn;           /* of the heap, then */
     record moments[MOMENT_PLACES]; /* that the block was in last, by site, and which they are */
     uint32_t moment_index[MOMENT_PLACES];
+    struct moments_of moments_of;
     bool fences, acquires; /* the block has any of them */
     uint32_t fenced;       /* a barrier with fences before it: what all threads have released by it, as time */
     bool fence_before_barrier;
@@ -400,6 +405,8 @@ void simt_readers_free(struct block *b);
 /* ---- check_words.c ---- */
 /* Lanes m touch cells of global memory, each one or some of its own. */
 void simt_race_words(const struct access *a, uint32_t m);
+/* check_mine.c: judges those of lanes m that touch what nobody else has, where pairs say so. The others. */
+uint32_t simt_race_own(const struct access *a, uint32_t m);
 
 /* ---- check_pairs.c ---- */
 /* Has the line pairs that say what a lane touches? */

@@ -48,6 +48,20 @@ static inline __attribute__((no_sanitize_thread)) unsigned pairs_log(const struc
     return kind & LINE_PAIRS ? kind & ~(unsigned)LINE_PAIRS : PAIR_SIZES;
 }
 
+/* The first 8 bytes of a line, without its lock and what is settled; those of one with pairs for cells of 1 << log. */
+#define HEAD_MASK UINT64_C(0x00ff0000ffffffff) /* launch and kind */
+_Static_assert(offsetof(struct line, kind) == 6 && offsetof(struct line, launch) == 0, "as the mask has them");
+static inline __attribute__((no_sanitize_thread)) uint64_t head_of(const struct line *l)
+{
+    uint64_t head;
+    memcpy(&head, l, sizeof head);
+    return head & HEAD_MASK;
+}
+static inline uint64_t pairs_head(const struct simt_check *c, unsigned log)
+{
+    return c->number | (uint64_t)((unsigned)LINE_PAIRS | log) << 48;
+}
+
 static inline pair *pair_at(struct line *l, unsigned log, uint64_t address)
 {
     return pairs_of(l, log) + (address % LINE >> log);

@@ -368,6 +368,8 @@ static void touch(const struct access *a, uint32_t m, bool shared)
     }
     if (a->kind == ACCESS_READ && a->check->exact && now_of(a, shared).parting) m = touch_alike(a, m, shared);
     if (!m) return;
+    if (!shared) m = simt_race_own(a, m);
+    if (!m) return;
     if (!shared) m = simt_race_some(a, m);
     if (!m) return;
     bool rows = n == SIMT_WARP && a->at[0] == a->at[15] && a->at[16] == a->at[31]; /* a value for each half */

@@ -84,13 +84,10 @@ struct place_of {
     char *host;
     const char *from; /* what lanes store, `step` bytes apart; NULL: it need not be stored here */
     unsigned step;
-    uint64_t head; /* the first 8 bytes of a line with these pairs, under the mask */
+    uint64_t head; /* a line's that has these pairs */
     uint32_t launch;
     bool parallel;
 };
-#define HEAD_MASK UINT64_C(0x00ff0000ffffffff) /* launch and kind */
-_Static_assert(offsetof(struct line, kind) == 6 && offsetof(struct line, launch) == 0, "as the mask has them");
-
 /* *m: the lanes; of these, those that go to the chunk of the first one. */
 static bool find_place(const struct access *a, uint32_t *m, unsigned log, struct place_of *x)
 {
@@ -110,16 +107,9 @@ static bool find_place(const struct access *a, uint32_t *m, unsigned log, struct
     x->from = a->kind == ACCESS_WRITE && parallel ? stored_at(a, 0) : NULL;
     x->step = i->flags & F_WIDE ? 8 : 4;
     x->launch = a->check->number;
-    x->head = x->launch | (uint64_t)((unsigned)LINE_PAIRS | log) << 48;
+    x->head = pairs_head(a->check, log);
     x->parallel = parallel;
     return true;
-}
-
-static inline __attribute__((no_sanitize_thread)) uint64_t head_of(const struct line *l)
-{
-    uint64_t head;
-    memcpy(&head, l, sizeof head);
-    return head & HEAD_MASK;
 }
 
 static inline bool is_page(const struct place_of *x, uint64_t offset)

@@ -109,6 +109,13 @@ case("insertion_rows", function()
   gpu.add(fi, 0, { out = ip }) -- in no order again
   p.insertion_rows(8, 128)(ip, 1024, 64)
 end)
+local lengths = (gpu.rand { 65536 } * 16):to("int32")
+local starts, stretches = gpu.cat({ gpu.zeros(1, "int32"), lengths:cumsum():to("int32") }), gpu.rand { lengths:sum() }
+local sorted = gpu.empty(#stretches)
+case("insertion_stretches", function()
+  sorted:copy_(stretches)
+  p.insertion_stretches(256, 256)(starts, sorted, 65536)
+end)
 
 local rows = {}
 for _, c in ipairs(cases) do

@@ -42,6 +42,19 @@ __global__ void odd_even(int *x, int n, int phase, int up) {
   int a = x[i], b = x[i + 1];
   if (a != b && (a < b) != up) { x[i] = b; x[i + 1] = a; }
 }
+__global__ void insertion_stretches(const int *start, float *x, int n) { // each thread sorts what begins where data says
+  int v = blockIdx.x * blockDim.x + threadIdx.x;
+  if (v >= n) return;
+  for (int i = start[v] + 1; i < start[v + 1]; i++) {
+    float key = x[i];
+    int j = i - 1;
+    while (j >= start[v] && x[j] > key) {
+      x[j + 1] = x[j];
+      j--;
+    }
+    x[j + 1] = key;
+  }
+}
 __global__ void sieve_all(unsigned char *composite, int n, int most) { // a thread for each factor
   int p = blockIdx.x * blockDim.x + threadIdx.x + 2;
   if (p > most) return;
