@@ -10,7 +10,7 @@
 #define MOST_BYTES 160 /* of a line that is shown */
 
 struct excerpt {
-    char chunk[96];                 /* the name that its source is known by */
+    char chunk[LG_CHUNK];           /* the name that its source is known by */
     int line;                       /* of the chunk, from 1 */
     const char *source, *from, *to; /* the chunk's text; the line without its indentation */
     size_t length;
@@ -19,15 +19,27 @@ struct excerpt {
     bool found; /* the mark is below what the message names, not below all of the line */
 };
 
-/* "cell 3:2: what happened" names a line of a cell, "file.lua:2: ..." one of a file. */
+/* Whether the chunk goes by the name, of which Lua shows the end when it is long. */
+static bool goes_by(const char *chunk, const char *name, size_t n)
+{
+    size_t length = strlen(chunk);
+    bool cut = n > 3 && strncmp(name, "...", 3) == 0;
+    if (cut) name += 3, n -= 3;
+    return length > n && (cut || length == n + 1) && memcmp(chunk + length - n, name, n) == 0;
+}
+
+/* "cell 3:2: what happened" names a line of a cell, "file.lua:2: ..." one of a file, "stdin:2: ..." of a chunk that is
+ * read from there. */
 static bool read_position(const char *message, struct excerpt *x)
 {
     const char *colon = strchr(message, ':');
-    int used = 0;
-    if (!colon || sscanf(colon, ":%d:%n", &x->line, &used) != 1 || !used || strchr("\n ", colon[1])) return false;
-    bool cell = strncmp(message, "cell ", 5) == 0;
-    if (colon - message > 80 || (!cell && (colon - message < 5 || memcmp(colon - 4, ".lua", 4) != 0))) return false;
-    snprintf(x->chunk, sizeof x->chunk, "%c%.*s", cell ? '=' : '@', (int)(colon - message), message);
+    int used = 0, line;
+    if (!colon || sscanf(colon, ":%d:%n", &line, &used) != 1 || !used || strchr("\n ", colon[1])) return false;
+    bool cell = strncmp(message, "cell ", 5) == 0, known = goes_by(x->chunk, message, (size_t)(colon - message));
+    bool file = colon - message >= 5 && memcmp(colon - 4, ".lua", 4) == 0;
+    if (!known && (colon - message > 80 || (!cell && !file))) return false;
+    x->line = line;
+    if (!known) snprintf(x->chunk, sizeof x->chunk, "%c%.*s", cell ? '=' : '@', (int)(colon - message), message);
     return true;
 }
 
@@ -149,19 +161,34 @@ static bool has_excerpt(const char *message)
     return false;
 }
 
+static void add_about(lua_State *L, struct excerpt *x, const char *message, bool syntax, bool line, struct lg_buffer *b)
+{
+    if (x->line < 1) return;
+    x->source = lg_chunk_source(L, x->chunk, &x->length);
+    int top = lua_gettop(L);
+    if (x->source && find_line(x)) {
+        find_mark(L, x, message, syntax);
+        if (line) write_excerpt(x, b);
+    }
+    if (x->source) add_hint(L, x, message, syntax, b);
+    lua_settop(L, top - 1);
+}
+
 void lg_add_excerpt(lua_State *L, const char *message, bool syntax, const char *chunk, int line, struct lg_buffer *b)
 {
     struct excerpt x = {.line = line};
     snprintf(x.chunk, sizeof x.chunk, "%s", chunk);
     if (has_excerpt(message)) return;
     if (!read_position(message, &x)) x.line = line;
-    if (x.line < 1) return;
-    x.source = lg_chunk_source(L, x.chunk, &x.length);
-    int top = lua_gettop(L);
-    if (x.source && find_line(&x)) {
-        find_mark(L, &x, message, syntax);
-        write_excerpt(&x, b);
-    }
-    if (x.source) add_hint(L, &x, message, syntax, b);
-    lua_settop(L, top - 1);
+    add_about(L, &x, message, syntax, true, b);
+}
+
+void lg_add_hint(lua_State *L, const char *message, bool syntax, const char *chunk, struct lg_buffer *b)
+{
+    struct excerpt x = {.line = 0};
+    const char *calls = strstr(message, "\nstack traceback:\n");
+    message = lua_pushlstring(L, message, calls ? (size_t)(calls - message) : strlen(message));
+    snprintf(x.chunk, sizeof x.chunk, "%s", chunk);
+    if (!has_excerpt(message) && read_position(message, &x)) add_about(L, &x, message, syntax, false, b);
+    lua_pop(L, 1);
 }

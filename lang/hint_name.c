@@ -82,6 +82,15 @@ static const struct {
 /* A library's usual name: what it has is in gpu, mostly by the same name. */
 static const char *const libraries[] = {"np", "numpy", "cp", "cupy", "torch", "numba", "jnp", "jax", "pycuda", "tf"};
 
+/* Pushes the table that names are looked up in: that of the session's variables; a script's are globals. */
+static void push_scope(lua_State *L)
+{
+    lg_push_env(L);
+    if (lua_istable(L, -1)) return;
+    lua_pop(L, 1);
+    lua_pushglobaltable(L);
+}
+
 /* Pushes what the name before the '.' or ':' that the place follows stands for; or nothing. */
 static bool push_owner(lua_State *L, const struct lg_place *p, struct lg_token *owner)
 {
@@ -96,7 +105,7 @@ static bool push_owner(lua_State *L, const struct lg_place *p, struct lg_token *
     }
     if (owner->kind != LG_TOKEN_NAME || (!lg_token_is(&x, &before, ".") && !lg_token_is(&x, &before, ":")))
         return false;
-    lg_push_env(L);
+    push_scope(L);
     lua_pushlstring(L, p->text + owner->start, owner->end - owner->start);
     if (lg_push_field(L, -2)) {
         lua_remove(L, -2);
@@ -171,7 +180,11 @@ static const char *quoted(lua_State *L, const char *message, const char *kind)
  * list.x, may be a slip in the name of a variable, too. */
 static bool push_for_global(lua_State *L, const char *name, bool use)
 {
-    lg_push_variables(L);
+    lg_push_env(L);
+    if (lua_istable(L, -1))
+        lg_push_variables(L);
+    else
+        lua_pushglobaltable(L);
     int variables = lua_gettop(L);
     if (!use && push_similar(L, variables, 0, name)) return true;
     if (push_foreign(L, name) || push_qualified(L, name)) return true;
@@ -205,7 +218,7 @@ static bool names_array(lua_State *L, const char *code, const struct lg_token *t
 {
     int top = lua_gettop(L);
     if (t->kind != LG_TOKEN_NAME) return false;
-    lg_push_env(L);
+    push_scope(L);
     lua_pushlstring(L, code + t->start, t->end - t->start);
     bool array = lg_push_field(L, -2) && lg_test_array(L, -1);
     lua_settop(L, top);

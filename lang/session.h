@@ -134,7 +134,8 @@ struct lg_error {      /* owned by the session until its next call */
     const char *const *traceback;
     size_t traceback_count, message_count, excerpt_count;
     int line;   /* of the cell, from 1; 0 when it is not in the cell */
-    bool plain; /* of plain Lua: the value is all that a stock lua writes, "stack traceback:" and the calls included */
+    bool plain; /* of plain Lua: the value is all that a stock lua writes, "stack traceback:" and the calls included;
+                 * of the other lines there may be a hint */
 };
 struct lg_request {
     const char *code;

@@ -138,6 +138,8 @@ void lg_report_error(struct lg_session *s, int status, bool syntax);
  * is known; nothing when the source is not known or the message shows it. chunk and line are used where the message
  * names no place. [raises] */
 void lg_add_excerpt(lua_State *L, const char *message, bool syntax, const char *chunk, int line, struct lg_buffer *b);
+/* The hint alone, below a message of plain Lua, which may have the calls in it. [raises] */
+void lg_add_hint(lua_State *L, const char *message, bool syntax, const char *chunk, struct lg_buffer *b);
 
 /* lang/pretty.c: pushes the readable text of a value: strings quoted, tables opened, long things cut. [raises] */
 void lg_push_value_text(lua_State *L, int idx);

@@ -132,9 +132,12 @@ static int error_text(lua_State *L)
     }
     text = lua_tolstring(L, -1, &n);
     s->error.value = lg_arena_text(&s->answers, text, n);
-    if (s->plain || !s->error.value || atomic_load(&s->interrupted)) return 0;
+    if (!s->error.value || atomic_load(&s->interrupted)) return 0;
     struct lg_buffer *excerpt = lg_push_buffer(L);
-    lg_add_excerpt(L, s->error.value, s->syntax, s->chunk, s->frame_line, excerpt);
+    if (s->plain)
+        lg_add_hint(L, s->error.value, s->syntax, s->chunk, excerpt);
+    else
+        lg_add_excerpt(L, s->error.value, s->syntax, s->chunk, s->frame_line, excerpt);
     if (excerpt->length) s->excerpt = lg_arena_text(&s->answers, excerpt->data, excerpt->length);
     return 0;
 }

@@ -277,7 +277,8 @@ void sh_output_end(struct sh_output *o)
     fflush(stdout);
 }
 
-/* Writes a message; in a terminal its lines are broken at words, but for those of source behind a bar. */
+/* Writes a message; in a terminal its lines are broken at words and go on below their first word, but for those of
+ * source behind a bar. */
 static void write_message(FILE *file, const char *text)
 {
     int columns, rows;
@@ -286,13 +287,15 @@ static void write_message(FILE *file, const char *text)
         return;
     }
     sh_terminal_size(&columns, &rows);
-    while (*text) {
-        size_t line = strcspn(text, "\n"), bar = strspn(text, " 0123456789");
-        size_t n = text[bar] == '|' ? line : sh_fitting(text, line, columns), shown = n;
+    for (int indent = 0; *text;) {
+        size_t line = strcspn(text, "\n"), bar = strspn(text, " 0123456789"), own = strspn(text, " ");
+        size_t n = text[bar] == '|' ? line : sh_fitting(text, line, columns - indent), shown = n;
         while (n < line && shown > 0 && text[shown - 1] == ' ') shown--;
-        fwrite(text, 1, shown, file);
+        fprintf(file, "%*s%.*s", indent, "", (int)shown, text);
         text += n;
         if (*text) putc('\n', file);
+        if (n < line && indent == 0 && own < 9) indent = (int)own;
+        if (n == line) indent = 0;
         if (n == line && *text) text++;
     }
 }
@@ -312,13 +315,17 @@ void sh_output_error(struct sh_output *o, const struct lg_error *error)
     if (o->program) fprintf(file, "%s: ", o->program);
     if (error->plain) {
         fprintf(file, "%s\n", error->value);
+        for (size_t i = error->message_count; i < calls && isatty(fileno(file)); i++) {
+            write_message(file, error->traceback[i]);
+            putc('\n', file);
+        }
         return;
     }
     for (size_t i = 0; i < error->traceback_count; i++) {
-        bool message = i < error->message_count;
+        bool message = i < error->message_count, hint = strncmp(error->traceback[i], "  hint: ", 8) == 0;
         const char *on = message || i >= calls ? sh_style_code(message ? SH_ERROR : SH_CALLS, o->color) : "";
         fputs(on, file);
-        (message ? write_message : put_line)(file, error->traceback[i]);
+        (message || hint ? write_message : put_line)(file, error->traceback[i]);
         fprintf(file, "%s\n", *on ? off : "");
     }
     if (error->traceback_count == 0) fprintf(file, "%s\n", error->value);

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import signal
 import termios
 import time
@@ -223,3 +224,41 @@ def test_reading_a_line_in_a_cell(terminal):
     t.send("'hello ' .. name\r")
     t.at_prompt(3)
     assert any("hello someone" in line for line in t.lines())
+
+
+def test_scripts_errors_have_a_hint_on_a_terminal(terminal, cli, tmp_path):
+    """A stock lua's message, and below it, where somebody reads it, what was probably meant."""
+    kernel = "k = gpu.kernel [[\n__global__ void f(int *a, int *x) {\n  a[x[0]] = 5;\n  x[a[1]] = 6;\n}\n]]\n"
+    cases = {
+        "brackets.lua": (kernel, ":3: unexpected symbol near '='", "write gpu.kernel [=[ ... ]=]"),
+        "library.lua": ("-- comment\nprint(np.zeros(3))", ":2: attempt to index a nil value (global 'np')", "?numpy and ?cuda"),
+        "a_name_of_a_file_that_does_not_fit_into_sixty_bytes_of_a_message.lua": ("x != 2", ":1: ", "written ~="),
+        "right.lua": ("error('as meant')", ":1: as meant", None),
+    }
+    for name, (text, message, hint) in cases.items():
+        path = tmp_path / name
+        path.write_text(text)
+        t = terminal(str(path), columns=60)
+        assert t.ended() == 1
+        shown = t.raw.decode().replace("\r\n", "\n")
+        assert message in shown
+        if hint:
+            assert hint in re.sub(r"\n +", " ", shown[shown.index("\n  hint: "):])
+            assert all(len(line) <= 60 for line in shown[shown.index("\n  hint: "):].split("\n"))
+        else:
+            assert "hint" not in shown
+        r = cli(str(path))
+        assert r.returncode == 1 and message in r.stderr and "hint" not in r.stderr
+    for code, hint in ("x = 1 x += 1", "Lua has no +="), ("x.y()", None), ("prnt(3)", "did you mean 'print'?"), ("x = gpu.zeros(3) x.sum()", "a method is called with a colon"):
+        t = terminal("-e", code)
+        assert t.ended() == 1 and (b"  hint: " + (hint or "").encode() in t.raw) == bool(hint)
+
+
+def test_hints_are_broken_at_words(terminal):
+    t = ready(terminal, columns=50)
+    t.send("gpu.ones((3, 4))\r")
+    t.at_prompt(2)
+    lines = t.lines()
+    at = next(i for i, line in enumerate(lines) if line.startswith("  hint: "))
+    assert lines[at:at + 4] == ["  hint: parentheses make no tuple: a shape is", "  gpu.ones(3, 4) or gpu.ones{3, 4}, several",
+                                "  values are local a, b = 1, 2", "2>"]
