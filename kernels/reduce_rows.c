@@ -56,8 +56,19 @@ static void shift_in_rows(const struct kn_reduce_pass *p, int64_t i, size_t n, s
     kn_walk_shift(w, shift, n);
 }
 
+/* Whether to ask for rows before they are combined. AMD's processors find a few rows side by side by themselves, and
+ * what asks keeps them from it. */
+static bool asks_ahead(void)
+{
+#if defined __x86_64__
+    return !__builtin_cpu_is("amd");
+#else
+    return true;
+#endif
+}
+
 /* Rows of elements in memory, as `rows` combines them, strip by strip: beside each, the same strip of the rows that are
- * next is asked for, since no processor guesses where those are. */
+ * next is asked for. */
 static void combine_strips(const struct kn_reduce_pass *p, kn_rows_loop *rows, char *lanes, const char *values,
                            size_t count, bool more, size_t n)
 {
@@ -79,7 +90,8 @@ static int64_t combine_group(const struct kn_reduce_pass *p, struct kn_walk *w, 
     kn_rows_loop *rows = p->raw ? p->raw : kn_reduce_rows_loop(p);
     int64_t together = p->plan->slots == 0 && p->r->leaves[0].row.ndim == 1 ? KN_SUMMED_ROWS : 1;
     int64_t count = p->r->length - i < GROUP ? p->r->length - i : GROUP, k = 0;
-    bool far = together > 1 && n * p->value >= 4 * STRIP && p->r->count * p->r->length >= FAR / (int64_t)p->value;
+    bool far = asks_ahead() && together > 1 && n * p->value >= 4 * STRIP &&
+               p->r->count * p->r->length >= FAR / (int64_t)p->value;
     while (k < count) {
         shift_in_rows(p, i + k, n, w);
         const void *values = kn_walk_evaluate(w, n, NULL);

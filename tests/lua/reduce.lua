@@ -118,6 +118,26 @@ for _, device in ipairs(t.devices()) do
     end
   end)
 
+  test("extremes down the columns keep NaN and the sign of zero, in every row of a group", function()
+    for _, kind in ipairs { "float32", "float64" } do
+      for rows = 4, 9 do
+        for at = 1, rows do
+          local values, numbers = {}, gpu.linspace(-3, 3, rows * 301, kind, device):reshape(rows, 301)
+          for i = 1, rows do values[i] = numbers[i]:clone() end
+          values[at][{ { 3, 301 } }] = at % 2 == 0 and 0.0 or -0.0
+          values[at][7], values[at][300] = 0 / 0, 0 / 0
+          local most, least = values[1], values[1]
+          for i = 2, rows do most, least = most:maximum(values[i]), least:minimum(values[i]) end
+          local all = gpu.stack(values)
+          for _, pair in ipairs { { all:max(1), most }, { all:min(1), least } } do
+            t.eq(pair[1]:nan_to_num(9):equal(pair[2]:nan_to_num(9)), true, kind)
+            t.eq(pair[1]:signbit():equal(pair[2]:signbit()), true, kind)
+            t.eq(pair[1]:isnan():sum(), 2, kind)
+          end
+        end
+      end
+    end
+  end)
   test("along axes that are not side by side", function()
     gpu.seed(6)
     local function same_bits(a, b, what)
