@@ -1,5 +1,6 @@
 /* One operation over rows of which some operands have one element each, or the same row for all: row by row, where
  * blocks would mix short rows and cost more than their values. */
+#include <string.h>
 #include "kernels/host.h"
 #include "runtime/interrupt.h"
 #include "runtime/threads.h"
@@ -63,30 +64,70 @@ static struct operand operand_of(const struct kn_walk *w, int node)
     return o;
 }
 
+/* Fills the slot with the elements of some rows, whole vectors of each: what is too much is overwritten by the next
+ * row, or lies behind the slot's last element. */
+static void spread_rows(const struct kn_plan *plan, const struct operand *o, int64_t rows, size_t length)
+{
+    const size_t size = rt_dtypes[o->dtype].size, whole = (length * size + 63) / 64 * 64 / size;
+    char *to = o->slot;
+    if (!plan->narrow) {
+        kn_spread(o->dtype, to, o->at, length);
+        return;
+    }
+    kn_load_loop *gather = plan->loops->narrow->gather[__builtin_ctz((unsigned)size)];
+    for (int64_t i = 0; i < rows; i++) gather(to + (size_t)i * length * size, o->at + i * o->step, 0, whole);
+}
+
+/* How many rows one call can have: where an element is spread as far as the slot reaches, if the other operands and the
+ * output go on in memory from row to row. A row that is the same for all then fills a slot, too. */
+static int64_t rows_at_once(const struct kn_plan *plan, struct operand *args, int arity, int64_t rows, size_t length)
+{
+    const int64_t most = (int64_t)(plan->block / length), count = rows < most ? rows : most;
+    bool spreads = false;
+    for (int k = 0; k < arity; k++) spreads |= args[k].at && args[k].spread;
+    if (!spreads || !plan->narrow || count < 2) return 1;
+    for (int k = 0; k < arity; k++) {
+        const struct operand *o = &args[k];
+        const int64_t bytes = (int64_t)(length * rt_dtypes[o->dtype].size);
+        if (o->at && !o->spread && (o->step == 0 ? !o->slot : o->step != bytes)) return 1;
+    }
+    for (int k = 0; k < arity; k++) {
+        struct operand *o = &args[k];
+        const size_t bytes = length * rt_dtypes[o->dtype].size;
+        if (!o->at || o->spread || o->step != 0) continue;
+        for (int64_t i = 0; i < count; i++) memcpy((char *)o->slot + (size_t)i * bytes, o->at, bytes);
+        o->values = o->slot;
+        o->at = NULL;
+    }
+    return count;
+}
+
 /* The next rows along the last axis but one, from where the walk is. */
 static void run_rows(const struct kn_run *r, const struct kn_walk *w, int64_t rows)
 {
     const struct kn_program *p = r->plan.program;
     const struct kn_space *s = &r->plan.space;
     const struct kn_node *op = &p->nodes[p->count - 1];
-    const int arity = kn_ops[op->op].arity;
+    const int arity = kn_ops[op->op].arity < 3 ? kn_ops[op->op].arity : 3;
     const size_t length = (size_t)s->shape[s->ndim - 1];
     kn_op_loop *loop = kn_plan_loop(&r->plan, op);
     struct operand args[3] = {{0}};
-    for (int k = 0; k < arity && k < 3; k++) args[k] = operand_of(w, op->args[k]);
+    for (int k = 0; k < arity; k++) args[k] = operand_of(w, op->args[k]);
     char *to = r->base + place_of(w, p->leaves, op->dtype);
-    int64_t step = s->strides[p->leaves][s->ndim - 2] * (int64_t)rt_dtypes[op->dtype].size;
-    for (; rows > 0; rows--, to += step) {
-        for (int k = 0; k < arity && k < 3; k++) {
+    const int64_t size = (int64_t)rt_dtypes[op->dtype].size, step = s->strides[p->leaves][s->ndim - 2] * size;
+    const int64_t most = step == (int64_t)length * size ? rows_at_once(&r->plan, args, arity, rows, length) : 1;
+    for (int64_t count; rows > 0; rows -= count, to += count * step) {
+        count = rows < most ? rows : most;
+        for (int k = 0; k < arity; k++) {
             struct operand *o = &args[k];
             if (!o->at) continue;
             if (o->spread)
-                kn_plan_spread(&r->plan, o->dtype, o->slot, o->at, length);
+                spread_rows(&r->plan, o, count, length);
             else
                 o->values = o->at;
-            o->at += o->step;
+            o->at += count * o->step;
         }
-        loop(to, args[0].values, args[1].values, args[2].values, length);
+        loop(to, args[0].values, args[1].values, args[2].values, (size_t)count * length);
     }
 }
 

@@ -293,13 +293,13 @@ static void advance_row(const struct kn_space *s, int64_t *coordinates, int64_t 
 void kn_walk_advance(struct kn_walk *w, size_t n)
 {
     const struct kn_space *s = &w->plan->space;
-    int last = s->ndim - 1;
+    int i = s->ndim - 1;
     w->position += (int64_t)n;
-    for (int64_t left = (int64_t)n; left > 0;) {
-        int64_t part = s->shape[last] - w->coordinates[last];
-        if (part > left) part = left;
-        advance_row(s, w->coordinates, part);
-        left -= part;
+    w->coordinates[i] += (int64_t)n;
+    for (; i > 0 && w->coordinates[i] >= s->shape[i]; i--) {
+        const int64_t past = w->coordinates[i] - s->shape[i], more = past < s->shape[i] ? 0 : past / s->shape[i];
+        w->coordinates[i] = past - more * s->shape[i];
+        w->coordinates[i - 1] += 1 + more;
     }
 }
 
