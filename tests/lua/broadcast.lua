@@ -27,6 +27,7 @@ for _, device in ipairs(t.devices()) do
         end
         local a, b = make(one, dtype, device), make(other, dtype, device)
         if #one > 1 and random(3) == 0 then a = a:transpose(1, #one):contiguous():transpose(1, #one) end
+        if random(2) == 0 then b = gpu.cat({ b, b }, #other)[("..., 1:%d"):format(other[#other])] end -- rows apart
         local op = pick { "add", "mul", "eq", dtype:find "complex" and "ne" or "maximum" }
         local want = gpu[op](a:expand(table.unpack(full)):contiguous(), b:expand(table.unpack(full)):contiguous())
         local what = ("%s of %s and %s"):format(op, table.concat(one, " x "), table.concat(other, " x "))
