@@ -1,4 +1,5 @@
-/* Loads PTX of any kind and, where it loads, runs its kernels for a moment: they may fault, but not crash. */
+/* Loads PTX of any kind and, where it loads, runs its kernels for a moment, without checks and with them: they may
+ * fault, but not crash. */
 #ifndef FUZZ_KERNEL_H
 #define FUZZ_KERNEL_H
 
@@ -10,6 +11,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 #include "runtime/interrupt.h"
+#include "runtime/simt/check.h"
 #include "runtime/simt/simt.h"
 
 enum { KERNEL_MILLISECONDS = 5, KERNEL_ARRAYS = 4, KERNEL_ARRAY_BYTES = 1 << 16, KERNEL_MEMORY = 1 << 20 };
@@ -37,6 +39,22 @@ static inline void speak(int kept)
     close(kept);
 }
 
+static inline void kernel_launch(const struct simt_function *f, const void *params,
+                                 const struct simt_observer *observer)
+{
+    struct simt_launch l = {
+        .function = f, .grid = {2, 1, 1}, .block = {33, 2, 1}, .params = params, .observer = observer};
+    struct simt_fault fault;
+    struct itimerval soon = {.it_value = {0, KERNEL_MILLISECONDS * 1000}}, never = {{0, 0}, {0, 0}};
+    signal(SIGALRM, kernel_alarm);
+    int kept = silence();
+    setitimer(ITIMER_REAL, &soon, NULL);
+    simt_run(&l, &fault);
+    setitimer(ITIMER_REAL, &never, NULL);
+    speak(kept);
+    rt_interrupt_clear();
+}
+
 static inline void kernel_run(const struct simt_function *f)
 {
     static uint64_t arrays[KERNEL_ARRAYS];
@@ -54,16 +72,12 @@ static inline void kernel_run(const struct simt_function *f)
         uint64_t v = info->params[k].size == 8 ? arrays[array++ % KERNEL_ARRAYS] : 100;
         if (info->params[k].size <= 8) memcpy(params + info->params[k].offset, &v, info->params[k].size);
     }
-    struct simt_launch l = {.function = f, .grid = {2, 1, 1}, .block = {33, 2, 1}, .params = params};
-    struct simt_fault fault;
-    struct itimerval soon = {.it_value = {0, KERNEL_MILLISECONDS * 1000}}, never = {{0, 0}, {0, 0}};
-    signal(SIGALRM, kernel_alarm);
-    int kept = silence();
-    setitimer(ITIMER_REAL, &soon, NULL);
-    simt_run(&l, &fault);
-    setitimer(ITIMER_REAL, &never, NULL);
-    speak(kept);
-    rt_interrupt_clear();
+    kernel_launch(f, params, NULL);
+    struct rt_error e = {0};
+    struct simt_check *c = simt_check_new(NULL, 0, &e);
+    if (c) kernel_launch(f, params, simt_check_observer(c));
+    simt_check_free(c);
+    rt_error_clear(&e);
     free(params);
 }
 
@@ -71,7 +85,7 @@ static inline void kernel_load_and_run(const char *text, size_t size)
 {
     struct rt_error e = {0};
     struct ptx_module *m = ptx_parse(text, size, &e);
-    struct simt_program *p = m ? simt_program_new(m, &e) : NULL;
+    struct simt_program *p = m && ptx_inline(m, &e) && ptx_split(m, &e) ? simt_program_new(m, &e) : NULL;
     for (size_t k = 0; p && k < m->func_count; k++) {
         const struct simt_function *f = m->funcs[k].is_entry ? simt_program_function(p, m->funcs[k].name) : NULL;
         if (f && !simt_function_refused(f)) kernel_run(f);
