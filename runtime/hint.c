@@ -5,6 +5,13 @@
 #include "runtime/compile.h"
 #include "runtime/spelling.h"
 
+#define HOST_PART "the host's part of a program (main, cudaMalloc, cudaMemcpy, <<<...>>>) is not compiled: it is Lua's"
+#define PARTS     "they have parts: threadIdx.x, blockIdx.x, blockDim.x"
+#define INDEX     "a thread's index is blockIdx.x * blockDim.x + threadIdx.x"
+#define RANDOM    "kernels have curand_uniform(&state), of <curand_kernel.h>, or get an array of gpu.random.uniform"
+#define VECTOR    "vectors have no operators: write them for .x, .y, ..."
+#define C_KERNEL  "kernels are CUDA C: __global__ void f(int n, float *x) { ... }"
+
 /* What to do about source that was written for nvcc, by what the compiler says of it; the first that fits. */
 static const struct {
     const char *said, *also, *hint;
@@ -14,16 +21,70 @@ static const struct {
      "add to them is called from the host"},
     {"/thrust/", ": error",
      "Thrust is called from the host; kernels take CUB's headers of blocks and warps, and cuda::std"},
-    {"identifier \"cuda", "is undefined",
-     "the host's part of a program (main, cudaMalloc, cudaMemcpy, <<<...>>>) is not compiled: it is Lua's"},
+    {"identifier \"cuda\" is undefined", "cuda.", INDEX},
+    {"identifier \"get_global_id\" is undefined", "", INDEX},
+    {"identifier \"cuComplex\"", "",
+     "it needs #include <cuComplex.h>; cuda::std::complex<float>, of <cuda/std/complex>, has operators"},
+    {"identifier \"cuDoubleComplex\"", "",
+     "it needs #include <cuComplex.h>; cuda::std::complex<double>, of <cuda/std/complex>, has operators"},
+    {"identifier \"complex\" is undefined", "", "it is cuda::std::complex<float>, of #include <cuda/std/complex>"},
+    {"identifier \"cuda", "is undefined", HOST_PART},
     {"At end of source: error: expected a \"]\"", "",
      "in Lua ]] ends the string, in x[y[i]] too: write gpu.kernel [=[ ... ]=]"},
     {"identifier \"local\" is undefined", "", "kernels are CUDA C, not Lua: int i = threadIdx.x;"},
+    {"identifier \"then\" is undefined", "", "kernels are CUDA C, not Lua: if (i < n) { ... }"},
+    {"error: expected a \")\"", "~=", "'not equal' is written !="},
     {"namespace \"std\" has no member", "",
      "kernels are compiled without the host's C++ library; cuda::std, of <cuda/std/...>, has what devices can use"},
     {"device-side kernel launch", "",
      "kernels do not launch kernels (dynamic parallelism); launch the inner one from Lua"},
     {"annotation on lambda requires", "", "in a kernel a lambda takes no __device__: [](float v) { return v + 1; }"},
+    {"unrecognized token", "@cuda", C_KERNEL},
+    {"storage class or type specifier", "kernel void", C_KERNEL},
+    {"storage class or type specifier", "<<<", HOST_PART},
+    {"identifier \"half\" is undefined", "", "half needs #include <cuda_fp16.h>"},
+    {"identifier \"__half", "is undefined", "half needs #include <cuda_fp16.h>"},
+    {"identifier \"half2\" is undefined", "", "half2 needs #include <cuda_fp16.h>"},
+    {"identifier \"__nv_bfloat16", "is undefined", "it needs #include <cuda_bf16.h>"},
+    {"identifier \"curand", "is undefined", "it needs #include <curand_kernel.h>"},
+    {"name must be a namespace name", "cooperative_groups", "it needs #include <cooperative_groups.h>"},
+    {"identifier \"cooperative_groups\" is undefined", "", "it needs #include <cooperative_groups.h>"},
+    {"name followed by \"::\"", "cooperative_groups", "it needs #include <cooperative_groups.h>"},
+    {"name followed by \"::\"", "cuda::std", "it needs the header of that name, as #include <cuda/std/array>"},
+    {"name followed by \"::\"", "nvcuda", "it needs #include <mma.h>"},
+    {"name followed by \"::\"", "cub", "it needs #include <cub/block/block_reduce.cuh>, or whichever header it is in"},
+    {"identifier \"cout\" is undefined", "", "a kernel prints by printf(\"%f\\n\", x)"},
+    {"identifier \"True\" is undefined", "", "it is written true"},
+    {"identifier \"False\" is undefined", "", "it is written false"},
+    {"identifier \"None\" is undefined", "", "it is written nullptr"},
+    {"identifier \"nil\" is undefined", "", "it is written nullptr"},
+    {"multicharacter character literal", "", "a text stands in double quotes, \"...\""},
+    {"expression must have a constant value", "",
+     "the size of an array is a constant, as by #define N 64; shared memory whose size the launch gives is extern __shared__ "
+     "float s[]; and k(grid, block, bytes)"},
+    {"identifier \"rand\" is undefined", "", RANDOM},
+    {"identifier \"drand48\" is undefined", "", RANDOM},
+    {"identifier \"len\" is undefined", "", "an array is a pointer here: its length comes as a parameter of its own"},
+    {"must have class type but it has type \"", " *\"",
+     "an array is a pointer here, x[i], without methods: its length comes as a parameter of its own"},
+    {"no operator \"", "operand types are: float4", VECTOR},
+    {"no operator \"", "operand types are: float3", VECTOR},
+    {"no operator \"", "operand types are: float2", VECTOR},
+    {"no suitable conversion function from \"const ", "3\"", PARTS},
+    {"__host__ function is not allowed", "", "it is __device__, or without a word before it"},
+    {"no operator \"", "const uint3", PARTS},
+    {"operand of \"*\" must be a pointer", " ** ", "a power is powf(x, y), or of doubles pow(x, y)"},
+    {"must have integral or unscoped enum type", "",
+     "^, %, & and << are of integers: a power is powf(x, y), a remainder fmodf(x, y)"},
+    {"return value type does not match", "__global__", "a kernel returns nothing: its results go into arrays"},
+    {"overloaded function \"atomic", "argument types are: (float, ", "the first argument is an address, &x[i]"},
+    {"overloaded function \"atomic", "argument types are: (int, ", "the first argument is an address, &x[i]"},
+    {"overloaded function \"min\"", "", "both arguments are of one type: fminf(x, 1.0f), min(i, 1)"},
+    {"overloaded function \"max\"", "", "both arguments are of one type: fmaxf(x, 1.0f), max(i, 1)"},
+    {"error: expected a \"(\"", " if ", "what an if, for or while asks stands in parentheses: if (i < n) { ... }"},
+    {"error: expected a \"(\"", "for ", "a loop is for (int i = 0; i < n; i++) { ... }"},
+    {"error: expected a \"(\"", "while ", "what an if, for or while asks stands in parentheses: while (i < n) { ... }"},
+    {"is undefined", " -- ", "a comment begins with //"},
     {"cannot open source file", "",
      "kernels are compiled without the host's C++ library; <cuda/std/...> and <cub/block/...> have what devices can use, "
      "-I in the option options names folders"},
@@ -142,12 +203,39 @@ static void find_meant(const char *name, const char *text, char *out, size_t siz
     }
 }
 
-const char *rt_compile_hint(const char *log, const char *source, char *text, size_t size)
+static const char *find_row(const char *log)
+{
+    for (size_t k = 0; k < sizeof hints / sizeof *hints; k++)
+        if (strstr(log, hints[k].said) && strstr(log, hints[k].also)) return hints[k].hint;
+    return "";
+}
+
+/* What the log says of its first error: up to the next one. */
+static void first_error(const char *log, char *out, size_t size)
+{
+    static const char mark[] = ": error: ";
+    const char *from = strstr(log, mark), *to = from ? strstr(from + 1, mark) : NULL;
+    size_t n = to ? (size_t)(to - log) : strlen(log);
+    while (to && n && log[n - 1] != '\n') n--;
+    snprintf(out, size, "%.*s", (int)(n < size ? n : size - 1), log);
+}
+
+/* Whether the line of source in the log has a value given to the name in it. */
+static bool is_set(const char *log, const char *name)
+{
+    const char *line = strchr(log, '\n'), *at = line;
+    size_t n = strlen(name);
+    while (at && (at = strstr(at, name)) != NULL && (rt_in_name(at[-1]) || rt_in_name(at[n]))) at++;
+    if (!at || memchr(line + 1, '\n', (size_t)(at - line - 1))) return false;
+    at += n + strspn(at + n, " ");
+    return at[0] == '=' && at[1] != '=';
+}
+
+/* On the first name in the log that nobody declared. */
+static const char *find_undefined(const char *log, const char *source, char *text, size_t size)
 {
     static const char undefined[] = ": error: identifier \"";
     char name[64], own[64];
-    for (size_t k = 0; k < sizeof hints / sizeof *hints; k++)
-        if (strstr(log, hints[k].said) && strstr(log, hints[k].also)) return hints[k].hint;
     const char *at = strstr(log, undefined);
     if (!at) return "";
     at += sizeof undefined - 1;
@@ -156,7 +244,21 @@ const char *rt_compile_hint(const char *log, const char *source, char *text, siz
     memcpy(name, at, n);
     name[n] = '\0';
     find_meant(name, source, own, sizeof own);
-    if (!*own) return "";
-    snprintf(text, size, "did you mean %s?", own);
+    if (*own)
+        snprintf(text, size, "did you mean %s?", own);
+    else if (is_set(at, name))
+        snprintf(text, size, "a variable is declared with its type, int %s = ...", name);
+    else
+        return "";
     return text;
+}
+
+const char *rt_compile_hint(const char *log, const char *source, char *text, size_t size)
+{
+    char first[2000];
+    first_error(log, first, sizeof first);
+    const char *hint = find_row(first);
+    if (!*hint) hint = find_undefined(first, source, text, size);
+    if (!*hint) hint = find_row(log);
+    return *hint ? hint : find_undefined(log, source, text, size);
 }

@@ -223,6 +223,32 @@ t.test("names that CUDA C has otherwise", function()
     ["auto f = [] __device__ (int i) { return i; };"] = "a lambda takes no __device__", ["std::vector<int> v;"] = "cuda::std" } do
     t.raises({ "error: ", "\n  hint: ", hint }, gpu.kernel, { "__global__ void k() { " .. said .. " }", chunk = "here" })
   end
+  for said, hint in pairs {
+    ["x[cuda.grid(1)] = 1;"] = "blockIdx.x * blockDim.x + threadIdx.x", ["x[get_global_id(0)] = 1;"] = "blockIdx.x * blockDim.x",
+    ["if (n > 3) then x[0] = 1;"] = "not Lua: if (i < n)", ["if (n ~= 3) x[0] = 1;"] = "written !=", ["if n > 3 { x[0] = 1; }"] = "if (i < n) { ... }",
+    ["for i = 0, 3 do x[i] = 1; end"] = "for (int i = 0;", ["while n { x[0] = 1; }"] = "while (i < n) { ... }",
+    ["half h = 1;"] = "#include <cuda_fp16.h>", ["__nv_bfloat16 h;"] = "#include <cuda_bf16.h>", ["cuComplex h;"] = "#include <cuComplex.h>",
+    ["curandState s;"] = "#include <curand_kernel.h>", ["cooperative_groups::this_grid();"] = "#include <cooperative_groups.h>",
+    ["nvcuda::wmma::fragment<int> y;"] = "#include <mma.h>", ["cub::BlockReduce<float, 128> y;"] = "#include <cub/block/",
+    ["cuda::std::array<int, 3> y;"] = "#include <cuda/std/array>", ["x[0] = complex(1, 2);"] = "cuda::std::complex<float>",
+    ["cout << n;"] = "printf", ["printf('%d', n);"] = "double quotes", ["bool b = True;"] = "written true", ["x = nil;"] = "written nullptr",
+    ["float s[n];"] = "#define N 64", ["__shared__ float s[n];"] = "extern __shared__", ["int i = blockIdx * blockDim;"] = "threadIdx.x",
+    ["int i = blockDim;"] = "blockDim.x", ["x[0] = x[1] ** 2;"] = "powf(x, y)", ["x[0] = x[1] ^ 2;"] = "powf", ["x[0] = x[1] % 2;"] = "fmodf",
+    ["return n;"] = "returns nothing", ["atomicAdd(x[0], 1.0f);"] = "&x[i]", ["x[0] = min(n, 2.0f);"] = "fminf", ["x[0] = max(n, 2.0f);"] = "fmaxf",
+    ["float4 v, w = v + v;"] = "for .x, .y", ["x[0] = rand();"] = "curand_uniform", ["int m = len(x);"] = "comes as a parameter",
+    ["x.fill(3);"] = "comes as a parameter", ["x[0] = 1; -- first"] = "begins with //", ["i = threadIdx.x;"] = "with its type, int i = ...",
+    ["auto i = threadidx.x; float s[n];"] = "did you mean threadIdx?", -- of two mistakes, the first
+  } do
+    t.raises({ "error: ", "\n  hint: ", hint }, gpu.kernel, { "__global__ void k(int n, float *x) { " .. said .. "\n }", chunk = "here" })
+  end
+  for source, hint in pairs {
+    ["__global__ void k(half *x) { }"] = "#include <cuda_fp16.h>", ["__global__ void k() { }\nk<<<1, 32>>>();"] = "the host's part",
+    ["namespace cg = cooperative_groups;\n__global__ void k() { }"] = "#include <cooperative_groups.h>",
+    ["@cuda.jit\ndef k(x):\n  x[1] = 2"] = "are CUDA C", ["kernel void k(device float *x) { }"] = "are CUDA C",
+    ["__host__ int f() { return 1; }\n__global__ void k(int *x) { *x = f(); }"] = "__device__",
+  } do
+    t.raises({ "error: ", "\n  hint: ", hint }, gpu.kernel, { source, chunk = "here" })
+  end
   t.raises("hint: in Lua ]] ends the string, in x[y[i]] too", gpu.kernel, "__global__ void k(float *x, int *i) {\n  x[i[0")
   t.raises("did you mean syncwidth?", gpu.kernel, "__global__ void k(int syncwidth) { int n = syncwidht; }")
   t.raises("did you mean fmaxg?", gpu.kernel, "__global__ void k(float fmaxg) { fmaxg = fmaxh; }") -- as near as fmaxf
@@ -231,7 +257,7 @@ t.test("names that CUDA C has otherwise", function()
     local e = t.raises("is undefined", gpu.kernel, "__global__ void k() { " .. source .. " }")
     assert(not e:find("hint"), e)
   end
-  local e = t.raises('"ttt" is undefined', gpu.kernel, "__global__ void k() { ttt = 3; }")
+  local e = t.raises('"ttt" is undefined', gpu.kernel, "__global__ void k() { int n = ttt + 3; }")
   assert(not e:find("hint"))
   t.raises("expects an int32 array, got float32", gpu.kernel("__global__ void k(int *x) { }")(1, 1), gpu.ones(3, { device = device }))
   local fours = gpu.kernel("__global__ void k(const float4 *x, float4 *y) { y[0] = x[0]; }")(1, 1)
