@@ -70,7 +70,7 @@ static const char *const synonyms[][2] = {
     {"scatterAdd", "scatter_add"}, {"fliplr", "flip"}, {"flipud", "flip"}, {"expand_dims", "unsqueeze"},
     {"identity", "eye"}, {"vstack", "concatenate"}, {"hstack", "concatenate"},
     {"column_stack", "stack"}, {"array_split", "chunk"}, {"cumulative_sum", "cumsum"},
-    {"rand", "uniform"}, {"randn", "normal"}, {"randint", "integers"},
+    {"rand", "gpu.rand"}, {"randn", "gpu.randn"}, {"randint", "integers"},
     {"default_rng", "generator"}, {"manualSeed", "seed"}, {"manual_seed", "seed"},
     {"array_equal", "equal"}, {"asarray", "array"}, {"asnumpy", "totable"}, {"get", "x:to(\"cpu\")"},
     {"copy_to_host", "x:to(\"cpu\")"}, {"to_device", "x:to(\"simt\") or gpu.array(t)"}, {"device_array", "empty"},

@@ -12,8 +12,8 @@ void lg_check_place(lua_State *L, int idx, struct lg_placement *p)
     struct rt_error *e = lg_error_box(L);
     if (lua_type(L, idx) != LUA_TSTRING) {
         if (!luaL_testudata(L, idx, LG_DEVICE))
-            luaL_argerror(L, idx,
-                          "expected a dtype such as \"float32\", a device, or a table {dtype = ..., device = ...}");
+            lg_raise_expected(L, idx,
+                              "expected a dtype such as \"float32\", a device, or a table {dtype = ..., device = ...}");
         p->device = lg_check_device(L, idx);
         return;
     }
@@ -105,7 +105,8 @@ int lg_check_shape(lua_State *L, int first, bool allow_any, int64_t *shape, int 
         if (ndim == RT_MAX_DIMS) luaL_error(L, "a shape has at most %d axes", RT_MAX_DIMS);
         shape[ndim] = check_size(L, idx, ndim + 1, allow_any);
     }
-    if (ndim == 0) luaL_argerror(L, first, "expected a shape: sizes as numbers, or one table of them; {} is a scalar");
+    if (ndim == 0)
+        lg_raise_expected(L, first, "expected a shape: sizes as numbers, or one table of them, {} for a scalar");
     *next = idx;
     return ndim;
 }
@@ -296,6 +297,7 @@ static int make_array(lua_State *L)
 {
     struct lg_placement p = {RT_DTYPE_COUNT, NULL};
     luaL_checkany(L, 1);
+    luaL_argcheck(L, lua_type(L, 2) != LUA_TNUMBER, 2, "several elements stand in a table, gpu.array{1, 2, 3}");
     struct rt_array *from = lg_test_array(L, 1);
     if (from)
         p = (struct lg_placement){lg_check_array(L, 1)->dtype, rt_array_device(from)};

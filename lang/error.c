@@ -58,6 +58,12 @@ const char *lg_type_name(lua_State *L, int idx)
     return bare(name);
 }
 
+int lg_raise_expected(lua_State *L, int idx, const char *expected)
+{
+    const char *got = lua_isnone(L, idx) ? "no value" : lg_type_name(L, idx);
+    return luaL_argerror(L, idx, lua_pushfstring(L, "%s, got %s", expected, got));
+}
+
 void *lg_check_object(lua_State *L, int idx, const char *type)
 {
     void *object = luaL_testudata(L, idx, type);

@@ -141,7 +141,7 @@ static void add_hint(lua_State *L, const struct excerpt *x, const char *message,
 {
     bool at_end = strstr(message, "near <eof>") != NULL;
     struct lg_place p = {at_end ? x->source : x->from, at_end ? x->length : (size_t)(x->to - x->from),
-                         at_end || !x->found ? NULL : x->mark};
+                         at_end || !x->found ? NULL : x->mark, x->source, x->length};
     const char *until = p.at ? p.at : x->to ? x->to : x->source + x->length;
     const char *hint = syntax ? lg_hint_brackets(x->source, (size_t)(until - x->source)) : NULL;
     if (!hint) hint = lg_hint(&p, message, syntax);

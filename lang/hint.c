@@ -23,17 +23,23 @@
 #define METH  "a method is called with parentheses, x:sum(); a field has a dot, x.shape"
 #define MATH  "math's functions are for numbers; those for arrays are gpu's, gpu.sin(x), or methods, x:sin()"
 #define ITEM  "a reduction of all elements gives a number already: x:sum() is one"
+#define ADDR  "there are no addresses: a function returns what it makes, as x = gpu.zeros(n)"
 #define PICK  "x if c else y, or c ? x : y, is written c and x or y; of arrays gpu.where(c, x, y)"
 
 /* The first row that holds. `message` is part of Lua's message (NULL: of any about syntax), `tokens` a run of tokens
- * that has the place of the error in it or before it; "..." in front: that stands anywhere in the line, "^": that
- * begins it; NULL: any. NAME, NUMBER, STRING and OP (an operator of two numbers) stand for any such token. */
+ * that has the place of the error in it or before it; "..." in front: that stands anywhere in the line, "~": in all of
+ * the source, "^": that begins it; NULL: any. NAME, NUMBER, STRING and OP (an operator of two numbers) stand for any
+ * such token. */
 static const struct {
     const char *message, *tokens, *text;
 } hints[] = {
+    {NULL, "~ try :", TRY},
+    {NULL, "~ try {", TRY},
     {NULL, "! =", "'not equal' is written ~=; of arrays x:ne(y)"},
     {NULL, "< >", "'not equal' is written ~=; of arrays x:ne(y)"},
     {NULL, "! ", "'not' is written out, not x; of masks ~x"},
+    {NULL, "( &", ADDR},
+    {NULL, "( void *", ADDR},
     {NULL, "& &", "'and' is written out, a and b; of masks a & b"},
     {NULL, "| |", "'or' is written out, a or b; of masks a | b"},
     {NULL, "+ +", "Lua has no ++: write i = i + 1"},
@@ -145,7 +151,6 @@ static const struct {
     {NULL, "assert", TRY},
     {NULL, "raise", TRY},
     {NULL, "except", TRY},
-    {"function arguments expected", "... try :", TRY},
     {"function arguments expected", "... while NAME :", "a loop is while x < 3 do ... end"},
     {NULL, "with",
      "work goes into a stream by s:with(function() ... end); local f <close> = ... is closed at the end of its block"},
@@ -169,6 +174,9 @@ static const struct {
     {"syntax error near", "NAME NUMBER", "a call has parentheses, f(3); one string or table alone can do without"},
     {"", "... gpu : NAME", DOT},
     {"", "... gpu . NAME : NAME", DOT},
+    {"on a shape value", NULL, LG_HINT_SHAPE},
+    {"number expected, got shape", NULL, LG_HINT_SHAPE},
+    {"(method 'unpack')", NULL, "it is written table.unpack(t), of shapes too"},
     {"(field 'integer index')", NULL, "no element has this index: a table's first one is t[1]"},
     {"(field '?')", NULL, "no element has this index or key: a table's first one is t[1]"},
 };
@@ -212,10 +220,11 @@ static bool matches(const struct lg_place *p, const char *words)
 {
     struct lg_lexer x;
     struct lg_token t;
-    bool anywhere = strncmp(words, "... ", 4) == 0, first = strncmp(words, "^ ", 2) == 0;
+    bool wide = strncmp(words, "~ ", 2) == 0, anywhere = wide || strncmp(words, "... ", 4) == 0;
+    bool first = strncmp(words, "^ ", 2) == 0;
     if (!p->at && !anywhere) return false;
-    words += anywhere ? 4 : first ? 2 : 0;
-    lg_lexer_init(&x, p->text, p->length);
+    words += wide || first ? 2 : anywhere ? 4 : 0;
+    lg_lexer_init(&x, wide ? p->source : p->text, wide ? p->source_length : p->length);
     while (lg_lexer_code(&x, &t))
         if (matches_at(x, t, words, first, anywhere ? NULL : p->at)) return true;
     return false;

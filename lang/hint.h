@@ -10,8 +10,13 @@
 struct lg_place {
     const char *text; /* the line; the whole source where Lua's message is about its end */
     size_t length;
-    const char *at; /* the token in it that the message names; NULL: not known */
+    const char *at;     /* the token in it that the message names; NULL: not known */
+    const char *source; /* all of the chunk that the line is in */
+    size_t source_length;
 };
+
+#define LG_HINT_SHAPE                                                                                                  \
+    "x.shape is one value: its sizes are x.shape[1] and so on, all of them a, b = table.unpack(x.shape)"
 
 /* For what is written as in another language; NULL: nothing is known of it. `syntax`: it did not compile. */
 const char *lg_hint(const struct lg_place *p, const char *message, bool syntax);

@@ -1,12 +1,15 @@
 /* What was probably meant by a name that has no value: another language's word, a function without its table, a slip of
  * the finger. */
+#include <stdio.h>
 #include <string.h>
 #include "lang/closest.h"
 #include "lang/hint.h"
 #include "lang/lang.h"
 #include "lang/lookup.h"
+#include "lang/session_state.h"
 
-#define MOST_TABLES 20 /* that are followed by __index */
+#define MOST_TABLES 20  /* that are followed by __index */
+#define MOST_CELLS  200 /* that are looked through */
 #define CUDA        "it is known in CUDA C only, in gpu.kernel [[ ... ]]"
 
 /* Names that other languages have, where Lua's and gpu's tables have no such key. */
@@ -192,6 +195,52 @@ static bool push_for_global(lua_State *L, const char *name, bool use)
     return push_similar(L, variables, lua_gettop(L), name);
 }
 
+/* Whether the statement at t, behind a comma of a list of names, gives the name nothing, as in a, b = x.shape. */
+static bool is_left_by_shape(struct lg_lexer x, struct lg_token t, const char *name)
+{
+    struct lg_token last = {0};
+    size_t n = strlen(name);
+    if (t.kind != LG_TOKEN_NAME || t.end - t.start != n || memcmp(x.text + t.start, name, n) != 0) return false;
+    do
+        if (!lg_lexer_code(&x, &t)) return false;
+    while (t.kind == LG_TOKEN_NAME || lg_token_is(&x, &t, ","));
+    if (!lg_token_is(&x, &t, "=")) return false;
+    for (; lg_lexer_code(&x, &t) && (lg_token_is(&x, &t, ".") || (t.kind == LG_TOKEN_NAME && last.kind != t.kind));
+         last = t)
+        ;
+    return last.end - last.start == 5 && memcmp(x.text + last.start, "shape", 5) == 0 &&
+           (t.kind == LG_TOKEN_END || t.kind == LG_TOKEN_NAME || t.kind == LG_TOKEN_KEYWORD ||
+            lg_token_is(&x, &t, ";"));
+}
+
+static bool leaves_nil(const char *text, size_t length, const char *name)
+{
+    struct lg_lexer x;
+    struct lg_token t;
+    bool comma = false;
+    lg_lexer_init(&x, text, length);
+    for (; lg_lexer_code(&x, &t); comma = lg_token_is(&x, &t, ","))
+        if (comma && is_left_by_shape(x, t, name)) return true;
+    return false;
+}
+
+/* A variable without a value that was to have a part of a shape, by this chunk or an earlier cell. */
+static bool push_for_shape(lua_State *L, const char *source, size_t source_length, const char *name)
+{
+    struct lg_session *s = lg_session_of(L);
+    bool found = leaves_nil(source, source_length, name);
+    for (int n = s ? s->count : 0, least = n - MOST_CELLS; !found && n > 0 && n > least; n--) {
+        char chunk[32];
+        size_t length;
+        snprintf(chunk, sizeof chunk, "=cell %d", n);
+        const char *text = lg_chunk_source(L, chunk, &length);
+        found = text && leaves_nil(text, length, name);
+        lua_pop(L, 1);
+    }
+    if (found) lua_pushliteral(L, LG_HINT_SHAPE);
+    return found;
+}
+
 bool lg_push_nil(lua_State *L, const char *code, size_t length)
 {
     struct lg_lexer x;
@@ -204,7 +253,8 @@ bool lg_push_nil(lua_State *L, const char *code, size_t length)
     int top = lua_gettop(L);
     luaL_checkstack(L, 32, NULL);
     lua_pushlstring(L, code + name.start, name.end - name.start);
-    if (alone && push_for_global(L, lua_tostring(L, -1), true))
+    const char *text = lua_tostring(L, -1);
+    if (alone && (push_for_shape(L, code, length, text) || push_for_global(L, text, true)))
         lua_pushfstring(L, "nil\n  hint: %s", lua_tostring(L, -1));
     else
         lua_pushliteral(L, "nil");
@@ -278,7 +328,11 @@ bool lg_push_name_hint(lua_State *L, const struct lg_place *p, const char *messa
     const char *name;
     bool found = false;
     luaL_checkstack(L, 32, NULL);
-    if (strstr(message, "a nil value") && (name = quoted(L, message, "(global '"))) {
+    bool nil = strstr(message, "a nil value");
+    if (nil && ((name = quoted(L, message, "(global '")) || (name = quoted(L, message, "(local '"))) &&
+        push_for_shape(L, p->source, p->source_length, name)) {
+        found = true;
+    } else if (nil && (name = quoted(L, message, "(global '"))) {
         found = push_for_global(L, name, strstr(message, "call a nil value"));
     } else if (strstr(message, "call a nil value") && (name = quoted(L, message, "(field '"))) {
         struct lg_token owner;

@@ -354,6 +354,8 @@ static int load(lua_State *L)
 static int save(lua_State *L)
 {
     struct lg_file_options o = {.place = {RT_DTYPE_COUNT, NULL}};
+    luaL_argcheck(L, lua_type(L, 1) == LUA_TSTRING || lua_type(L, 2) != LUA_TSTRING, 1,
+                  "the path comes first, gpu.save(\"x.npy\", x)");
     const char *path = check_path(L);
     luaL_checkany(L, 2);
     lua_settop(L, 3);

@@ -141,7 +141,10 @@ static int kernel_index(lua_State *L)
     if (lua_type(L, 2) == LUA_TSTRING && has_global(k, lua_tostring(L, 2)))
         return luaL_error(L, "a kernel has no field '%s'; the variable of its source is k:global(\"%s\")",
                           lua_tostring(L, 2), lua_tostring(L, 2));
-    const char *name = luaL_tolstring(L, 2, NULL), *close = closest_field(name);
+    if (lua_type(L, 2) != LUA_TSTRING)
+        return luaL_error(L, "a kernel is not indexed by a %s; it is launched by k(grid, block)(arguments)",
+                          lg_type_name(L, 2));
+    const char *name = lua_tostring(L, 2), *close = closest_field(name);
     if (close) return luaL_error(L, "a kernel has no field '%s'; did you mean '%s'?", name, close);
     return luaL_error(L,
                       "a kernel has no field '%s'; it is launched by k(grid, block)(arguments), and "

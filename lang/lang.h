@@ -70,6 +70,8 @@ struct rt_error *lg_error_box(lua_State *L);
 int lg_raise(lua_State *L, struct rt_error *e);
 /* What messages call the type of the value at idx: the name that its metatable gives ("array"), or Lua's. */
 const char *lg_type_name(lua_State *L, int idx);
+/* "bad argument #1 to 'f' (EXPECTED, got array)" [raises] */
+int lg_raise_expected(lua_State *L, int idx, const char *expected);
 /* luaL_checkudata of a type of this library, whose message calls it as lg_type_name does. [raises] */
 void *lg_check_object(lua_State *L, int idx, const char *type);
 /* Notes the status that the message on top of the stack, about to be raised, stands for; and the status noted for the

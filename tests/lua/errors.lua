@@ -103,6 +103,9 @@ t.test("names of NumPy and Torch", function()
   local x = gpu.array({ 1, 0 / 0, 5, 2 })
   t.raises("it is written gpu.random.integers", function() return gpu.randint end)
   t.raises("did you mean 'integers'?", function() return gpu.random.randint end)
+  t.raises("it is written gpu.rand", function() return gpu.random.rand end)
+  t.raises("it is written gpu.randn", function() return x:randn() end)
+  t.raises("the path comes first, gpu.save", gpu.save, x, "x.npy")
   x = gpu.array({ 1, 4, 9 })
   local y, nan = gpu.array({ 9, 4, 7 }), 0 / 0
   local recipes = { { "mse_loss", "((x - y) ^ 2):mean()", (64 + 0 + 4) / 3 }, { "addcmul", "x + y * z", { 19, 12, 23 } },

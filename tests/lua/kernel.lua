@@ -49,6 +49,7 @@ t.test("fields and text of a kernel", function()
   local text = tostring(saxpy)
   assert(text:find("kernel saxpy(int n, float a, const float *x, float *y) on " .. gpu.device().name .. ": ", 1, true), text)
   t.raises("a kernel has no field 'nothing'", function() return saxpy.nothing end)
+  t.raises("a kernel is not indexed by a table; it is launched by k(grid, block)(arguments)", function() return saxpy[{ 1, 32 }] end)
   t.eq(saxpy.saxpy, saxpy) -- one kernel is reached as one of several is
 end)
 

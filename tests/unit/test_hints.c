@@ -142,6 +142,18 @@ static const struct {
     {"gpu.zeros 3", "near '3'", "a call has parentheses"},
     {"if x: pass end", "near 'end'", "if x > 1 then"},
     {"quit()", "global 'quit'", "os.exit()"},
+    {"try:\n  y = 1\nexcept: y = 2", "", "pcall"},
+    {"try { y = 1 } catch { }", "", "pcall"},
+    {"cudaMalloc(&x, 40)", "near '&'", "x = gpu.zeros(n)"},
+    {"cudaMalloc((void **)&x, 40)", "near '*'", "x = gpu.zeros(n)"},
+    /* shapes, which are one value */
+    {"local x = gpu.ones(2, 3) local h, w = x.shape return h * w", "on a shape value", "a, b = table.unpack(x.shape)"},
+    {"local function f(x) local h, w = x.shape\nreturn 2 * w end f(gpu.ones(2, 3))", "(local 'w')",
+     "table.unpack(x.shape)"},
+    {"x = gpu.ones(2, 3) h, w = x.shape; y = h[1] .. w", "(global 'w')", "table.unpack(x.shape)"},
+    {"return w:sum()", "(global 'w')", "table.unpack(x.shape)"}, /* by an earlier cell */
+    {"for i = 1, gpu.ones(2).shape do end", "got shape", "x.shape[1]"},
+    {"x.shape:unpack()", "method 'unpack'", "table.unpack(t)"},
     /* an index that ends the string */
     {"k = gpu.kernel [[\n__global__ void k(int *x, int *y) {\n  atomicAdd(&x[y[0]], 1);\n}]]", "near ')'",
      "[=[ ... ]=]"},
@@ -201,6 +213,8 @@ TEST(a_name_without_a_value_is_told_of)
     CHECK_STR(run("nothing"), "r|nil");
     CHECK_STR(run("string.nothing -- of it"), "r|nil");
     CHECK_STR(run("help"), "r|nil\n  hint: ?gpu.ones shows help; gpu.help() lists what there is");
+    run("x = gpu.ones(2, 3) h, w = x.shape");
+    CHECK_HAS(run("w"), "r|nil\n  hint: x.shape is one value");
     CHECK_HAS(run("None"), "r|nil\n  hint: it is written nil");
     CHECK_HAS(run("quit"), "os.exit()");
     CHECK_HAS(run("prnt"), "did you mean 'print'?");
