@@ -18,6 +18,7 @@ struct state {
     enum lg_checks checks;
     int paused;     /* so many times */
     int collecting; /* gpu.check(f) runs, so many inside each other */
+    bool strict;    /* stores of one value race, too */
     struct races {
         size_t count, room;
         char **texts;
@@ -262,10 +263,11 @@ int lg_run_call(lua_State *L, struct lg_call *call, enum lg_checked checked)
     const struct state *s = state_of(L);
     bool unasked = checked == LG_CHECKED_DEFAULT && !collects && s->checks == LG_CHECKS_SESSION;
     bool wanted = collects || (are_on(s, call->device) && !(unasked && s->paused));
-    bool on = checked == LG_CHECKED_DEFAULT ? wanted : checked == LG_CHECKED;
+    bool on = checked == LG_CHECKED_DEFAULT ? wanted : checked != LG_UNCHECKED;
     const char *kernel = call->on->entry->name;
     struct rt_findings *f = on ? findings_box(L) : NULL;
     call->launch.findings = f;
+    call->launch.strict = checked == LG_CHECKED_STRICT || s->strict;
     enum rt_status status = rt_kernel_launch(call->on, &call->launch, call->args, call->count, e);
     if (on && collects) {
         add_to_list(L, list, f, kernel);
@@ -307,10 +309,25 @@ static void take_races(lua_State *L, int list, size_t first)
     while (r->count > first) free(r->texts[--r->count]);
 }
 
+static bool is_strict(lua_State *L, int idx)
+{
+    return lua_type(L, idx) == LUA_TSTRING && !strcmp(lua_tostring(L, idx), "strict");
+}
+
+/* What came instead, for messages. */
+static const char *shown(lua_State *L, int idx)
+{
+    if (lua_type(L, idx) != LUA_TSTRING) return lg_type_name(L, idx);
+    return lua_pushfstring(L, "\"%s\"", lua_tostring(L, idx));
+}
+
 static int collect(lua_State *L)
 {
     struct state *s = state_of(L);
     size_t before = s->races.count;
+    bool was_strict = s->strict, strict = is_strict(L, 2);
+    if (!strict && !lua_isnoneornil(L, 2))
+        return luaL_error(L, "check: behind the function expected \"strict\" or nothing, got %s", shown(L, 2));
     lua_settop(L, 1);
     lua_rawgetp(L, LUA_REGISTRYINDEX, &list_key); /* 2: the list around this one, or nil */
     lua_newtable(L);                              /* 3 */
@@ -319,7 +336,9 @@ static int collect(lua_State *L)
     lua_rawsetp(L, LUA_REGISTRYINDEX, &list_key);
     lua_pushvalue(L, 1);
     s->collecting++;
+    s->strict |= strict;
     int status = lua_pcall(L, 0, 0, 0);
+    s->strict = was_strict;
     s->collecting--;
     take_races(L, 3, before);
     lua_pushvalue(L, 2);
@@ -332,25 +351,29 @@ static int collect(lua_State *L)
 static int check(lua_State *L)
 {
     if (lua_isfunction(L, 1)) return collect(L);
-    const struct state *s = state_of(L);
-    bool before = s->checks && are_on(s, lg_check_device(L, 2));
+    struct state *s = state_of(L);
+    bool before = s->checks && are_on(s, lg_check_device(L, 2)), was_strict = s->strict;
     if (!lua_isnoneornil(L, 1)) {
-        if (!lua_isboolean(L, 1))
-            return luaL_error(L, "check: expected true, false or a function, got %s", lg_type_name(L, 1));
+        if (!lua_isboolean(L, 1) && !is_strict(L, 1))
+            return luaL_error(L, "check: expected true, false, \"strict\" or a function, got %s", shown(L, 1));
         lg_set_checks(L, lua_toboolean(L, 1) ? LG_CHECKS_ON : LG_CHECKS_OFF);
+        s->strict = is_strict(L, 1);
     }
-    lua_pushboolean(L, before);
+    if (before && was_strict)
+        lua_pushliteral(L, "strict");
+    else
+        lua_pushboolean(L, before);
     return 1;
 }
 
 static const struct lg_function functions[] = {
-    {"check", check, "gpu.check([true | false | f])",
+    {"check", check, "gpu.check([true | false | \"strict\" | f[, \"strict\"]])",
      "Launches on the software GPU that say what is wrong with a kernel: out of bounds and misaligned accesses, use of "
      "freed and of never written memory (of malloc and new in kernels, too), data races in shared and global memory and through surfaces and textures, barriers that not all threads reach, "
      "lanes missing from a _sync mask, integer division by zero.\n"
      "In the shell and in notebooks launches on the software GPU are checked, except in what gpu.time, gpu.benchmark, %time and %timeit "
      "measure; in scripts they are not. gpu.check(true) and gpu.check(false) switch the checks for all launches and give "
-     "back what they were; gpu.check() tells. k(grid, block, {check = true}) or false is for one launch, and "
+     "back what they were; gpu.check() tells. k(grid, block, {check = true}), false or \"strict\" is for one launch, and "
      "gpu.check(false) in init.lua for all sessions. With "
      "checks on, a launch that finds something raises an error that lists it; the kernel ran to its end, without the "
      "accesses that were wrong. It mostly takes one to two times as long, up to four where places come from data, and up to eight where threads "
@@ -366,9 +389,9 @@ static const struct lg_function functions[] = {
      "and no fence with an atomic, puts in order, whichever came first; lanes of one warp are not in step. Who reads what "
      "was written by an atomic or a volatile access, or made of it by further atomics, comes behind what the writer had done and seen before its last fence, and behind nothing else "
      "(in a launch where too many do so, after some millions of steps, behind all that was released until then). Writes of "
-     "the same value are no race. What cp.async and cp.async.bulk read and write races with whoever touches it before it was waited for; who waits for a phase of an mbarrier comes behind those that arrived in it. What is found does not depend on the order that threads ran in, but for three cases in which a race may be passed "
-     "over: a thread stores to a place twice, or reads it and stores, and what it leaves there is what another one stores there, too; lanes of a warp store the number of the "
-     "round to one place in each round of a loop; a thread reads a volatile place again by a plain read. "
+     "the same value are no race, unless the checks are \"strict\": by the PTX memory model they are. What cp.async and cp.async.bulk read and write races with whoever touches it before it was waited for; who waits for a phase of an mbarrier comes behind those that arrived in it. What is found does not depend on the order that threads ran in, but for cases in which a race may be passed over: "
+     "a thread touches a place by volatile accesses and by plain ones, too; and, unless the checks are strict, a thread stores to a place twice, or reads it and stores, "
+     "and what it leaves there is what another one stores there, or lanes of a warp store the number of the round to one place in each round of a loop. "
      "\"race between streams\" is told on every device, of array operations and copies, too: see gpu.stream.",
      "local shift = gpu.kernel [[\n"
      "  __global__ void shift(float *x) {\n"

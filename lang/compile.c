@@ -297,7 +297,7 @@ static const struct lg_function functions[] = {
      "In place of shared may stand {shared = bytes, cooperative = true}: in a cooperative launch all blocks are "
      "resident at once, so that cooperative_groups' grid().sync() works. {cluster = blocks or {x, y, z}} makes clusters, "
      "whose blocks read each other's shared memory (this_cluster(), compute capability 9.0); as __cluster_dims__ do. "
-     "{check = true} or false: see gpu.check.\n"
+     "{check = true}, false or \"strict\": see gpu.check.\n"
      "Options: name = the kernel wanted of several, options = {\"-DN=4\", ...} for the compiler, instantiate = "
      "{\"scale<float>\"} for templates, device. A table with source or file in it may stand for both arguments.\n"
      "Where ]] is in the source, as in x[y[i]], it stands in [=[ ... ]=].\n"

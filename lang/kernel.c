@@ -230,6 +230,14 @@ static bool read_flag(lua_State *L, int idx, const char *name)
     return lua_toboolean(L, idx);
 }
 
+static enum lg_checked read_checked(lua_State *L, int idx)
+{
+    if (lua_type(L, idx) == LUA_TSTRING && !strcmp(lua_tostring(L, idx), "strict")) return LG_CHECKED_STRICT;
+    if (!lua_isboolean(L, idx))
+        luaL_error(L, "check: expected true, false or \"strict\", got %s", lg_type_name(L, idx));
+    return lua_toboolean(L, idx) ? LG_CHECKED : LG_UNCHECKED;
+}
+
 /* What may follow the size of a launch: bytes of shared memory, or a table of options. [raises] */
 static void read_options(lua_State *L, int idx, struct lg_launch *l)
 {
@@ -250,7 +258,7 @@ static void read_options(lua_State *L, int idx, struct lg_launch *l)
         else if (!strcmp(key, "stream"))
             l->stream = lg_check_stream(L, lua_gettop(L), "stream");
         else if (!strcmp(key, "check"))
-            l->checked = read_flag(L, lua_gettop(L), key) ? LG_CHECKED : LG_UNCHECKED;
+            l->checked = read_checked(L, lua_gettop(L));
         else
             luaL_error(L, "a launch has no option '%s'; there are shared, stream, cooperative, cluster and check", key);
     }

@@ -29,7 +29,7 @@ struct lg_kernel {
     struct rt_kernel loaded[LG_MAX_LOADED]; /* beside family->modules; module is NULL until asked for */
 };
 
-enum lg_checked { LG_CHECKED_DEFAULT, LG_CHECKED, LG_UNCHECKED };
+enum lg_checked { LG_CHECKED_DEFAULT, LG_CHECKED, LG_CHECKED_STRICT, LG_UNCHECKED };
 
 /* A launch: <<<grid, block, shared>>>, or a number of threads. */
 struct lg_launch {

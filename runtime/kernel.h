@@ -71,6 +71,7 @@ struct rt_launch {
     /* On the software GPU: checks the launch and fills this (runtime/report.h). What is found is no error, a fault that
      * ends the launch is. NULL: no checks. */
     struct rt_findings *findings;
+    bool strict; /* then: stores of one value by several threads are races, too */
 };
 
 /* Checks everything against the compiled signature and the device's limits, then launches on the device's stream.

@@ -418,6 +418,7 @@ static enum rt_status launch(const struct rt_kernel *k, const struct rt_function
             k->entry->name, d->name);
     struct simt_check *c = new_check(k, args, e);
     if (!c) return RT_NOMEM;
+    if (l->strict) simt_check_set_strict(c);
     rt_memory_keep_released(k->module->device);
     simt_observe_next(simt_check_observer(c));
     enum rt_status status = launch_plain(k, f, l, args, pointers, e);

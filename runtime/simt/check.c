@@ -452,6 +452,11 @@ static enum event before(struct simt_observer *o, struct warp *w, const struct i
 }
 
 /* ---- a check ---- */
+void simt_check_set_strict(struct simt_check *c)
+{
+    c->strict = true;
+}
+
 struct simt_check *simt_check_new(const struct simt_extent *extents, size_t count, struct rt_error *e)
 {
     struct simt_check *c = rt_calloc(1, sizeof *c);

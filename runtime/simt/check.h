@@ -93,6 +93,8 @@ struct simt_check;
 /* Checks for one launch. NULL: RT_NOMEM. */
 struct simt_check *simt_check_new(const struct simt_extent *extents, size_t count, struct rt_error *e);
 void simt_check_free(struct simt_check *c); /* NULL is fine */
+/* Before the launch: stores of the same value race, too, as the PTX memory model says. */
+void simt_check_set_strict(struct simt_check *c);
 /* For simt_observe_next. */
 struct simt_observer *simt_check_observer(struct simt_check *c);
 /* What was found, ordered by line; one report for a pair of lines. Texts are the program's. *more counts those beyond

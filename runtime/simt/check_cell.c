@@ -18,7 +18,7 @@ uint64_t simt_cell_stored(const struct access *a, unsigned lane, unsigned elemen
 static bool same_value_at(const struct actor *x, record r, const char *p)
 {
     const struct access *a = x->access;
-    if (a->kind != ACCESS_WRITE || is_opaque(a)) return false;
+    if (a->kind != ACCESS_WRITE || is_opaque(a) || a->check->strict) return false;
     bool lanes = is_of_this(x, r);
     simt_tally_settle(a->block->worker);
     for (unsigned k = 0; k < a->insn->count; k++) {

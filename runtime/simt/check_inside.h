@@ -228,6 +228,7 @@ struct simt_check {
     uint64_t keys[MAX_REPORTS]; /* of reports: what groups them */
     size_t report_count;
     uint64_t more;
+    bool strict;            /* stores of one value race, too */
     bool exact;             /* some threads may come to be ordered where others are not: lists are kept */
     _Atomic uint32_t raced; /* cells in global memory */
     struct {

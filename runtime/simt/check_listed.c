@@ -20,7 +20,7 @@ static struct shown show(const struct actor *x, record last, unsigned bytes)
     uint64_t at = a->at[x->lane] + x->offset;
     const char *p = x->shared ? a->warp->shared + at : (const char *)simt_host(at);
     unsigned lane = is_of_this(x, last) ? record_thread(last) % SIMT_WARP : x->lane, size = a->insn->size;
-    s.me.has_value = a->kind == ACCESS_WRITE && !is_opaque(a);
+    s.me.has_value = a->kind == ACCESS_WRITE && !is_opaque(a) && !a->check->strict;
     simt_tally_settle(a->block->worker);
     load_of_kernel((char *)&s.there, p, bytes);
     for (unsigned k = 0; s.me.has_value && k < bytes; k++) {

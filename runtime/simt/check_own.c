@@ -415,7 +415,8 @@ static bool is_own_anyhow(const struct simt_sums *l, const struct touched *t)
 
 static bool is_own(const struct simt_sums *l, const struct touched *t)
 {
-    if (t->one.bytes && !t->one.differs && !t->read_as_texture) return true;
+    bool one = t->one.bytes && !t->one.differs && !t->read_as_texture;
+    if (one && !l->check->strict) return true;
     if (!t->known || !t->count) return is_own_anyhow(l, t);
     for (size_t k = 0; k < t->count; k++) {
         if (!is_own_in(l, &t->families[k])) return is_own_anyhow(l, t);

@@ -204,7 +204,7 @@ static bool stores_again(const struct toucher *t, uint64_t v, unsigned lane, uin
     const struct access *a = t->access;
     const struct simt_check *c = a->check;
     const short_record low = (short_record)v, high = (short_record)(v >> 32), mine = t->me + (lane << MOMENT_BITS);
-    if (a->insn->count != 1 || is_opaque(a) || a->site->strong) return false;
+    if (a->insn->count != 1 || is_opaque(a) || a->site->strong || c->strict) return false;
     if (!is_store(c, low) || (high && !is_store(c, high))) return false;
     simt_tally_settle(a->block->worker);
     if (!is_same(t, low, lane) || (high && !is_same(t, high, lane))) return false;

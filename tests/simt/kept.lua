@@ -1,6 +1,7 @@
 -- Stores that may come in any order, since they store the same or are volatile: whoever touches the place behind one of them
 -- still races with the others, and that is told whatever came last. Parties that nothing orders, which are blocks, warps or
--- halves of a warp, do the same to elements of every width, in rows, here and there, and to one place.
+-- halves of a warp, do the same to elements of every width, in rows, here and there, and to one place. Strict checks take
+-- stores of one value for races, whatever came before.
 local t = dofile("tests/lua/test.lua")
 local gpu = gpu or require "lunarray"
 gpu.device("simt")
@@ -43,6 +44,9 @@ local cases = {
   { "strong", "atomic read", true, words = true },
   { "strong", "exchange look", false, words = true },
   { "atomic sync", "strong read", "parted", words = true },
+  -- What one of them does first is forgotten when it stores what all store: only strict checks tell of it in any order.
+  { "other", "", first = "same" }, { "other", "", first = "other same" }, { "other", "same other" },
+  { "same", "", first = "read" }, { "same", "", first = "own" }, { "same", "", first = "add" }, { "same", "", first = "strong_own" },
 }
 
 local function source(ty, place, party, shared, cases)
@@ -58,18 +62,24 @@ local function source(ty, place, party, shared, cases)
       for (int k = threadIdx.x; k < 512; k += blockDim.x) s[k] = 0;
       asm volatile("" :: "l"(s) : "memory");
       __syncthreads();
+      if (me == who) {
+        %s
+      }
       %s
       if (me == who) {
         %s
       }
       out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
-    }]]):format(n, shared and "s" or "g", parties[party].lane, parties[party].me, places[place], code(case[1]), code(case[2]))
+    }]]):format(n, shared and "s" or "g", parties[party].lane, parties[party].me, places[place], code(case.first or ""), code(case[1]),
+      code(case[2]))
   end
   return (table.concat(lines, "\n"):gsub("%f[%w_]T%f[^%w_]", ty))
 end
 
 -- At one place the lanes of a party are parties, too.
-local function races(case, place, party)
+local function races(case, place, party, strict)
+  local function has(step) return (case[1] .. " " .. case[2]):find("%f[%w_]" .. step .. "%f[^%w_]") end
+  if case.first or (strict and (has "same" or (place == "one" and (has "own" or has "other")))) then return true end
   if case[3] ~= "parted" or not parties[party].sync then return case[3] == true or case[3] == "parted" end
   return place == "one" and (case[2]:find " read" or case[2]:find "add") ~= nil
 end
@@ -90,9 +100,12 @@ local function test(ty, place, party, shared)
     for n, case in ipairs(wanted) do
       for who = 0, PARTIES - 1 do
         y:fill(0)
-        local found = gpu.check(function() k["k" .. n](p.blocks, p.threads)(y, out, at, who) end)
-        for _, r in ipairs(found) do t.eq(r.kind, "race", r.message) end
-        t.eq(#found > 0, races(case, place, party), ("all: %s; party %d: %s"):format(case[1], who, case[2]))
+        for _, strict in ipairs(case[3] == nil and { true } or { false, true }) do
+          local found = gpu.check(function() k["k" .. n](p.blocks, p.threads)(y, out, at, who) end, strict and "strict" or nil)
+          for _, r in ipairs(found) do t.eq(r.kind, "race", r.message) end
+          t.eq(#found > 0, races(case, place, party, strict),
+            ("all: %s; party %d: %s%s"):format(case[1], who, case[2], strict and ", strict" or ""))
+        end
       end
     end
   end)
@@ -107,6 +120,29 @@ for _, ty in ipairs(types) do
     end
   end
 end
+
+t.test("strict checks are asked for in three ways", function()
+  local mark = gpu.kernel "__global__ void mark(int *y) { y[threadIdx.x / 2] = 5; }"
+  local y = gpu.zeros(64, "int32")
+  local function launch() mark(2, 64)(y) end
+  local before = gpu.check()
+  t.eq(#gpu.check(launch), 0)
+  local found = gpu.check(launch, "strict")
+  t.eq(found[1].kind .. " " .. found[1].name, "race y")
+  t.eq(#gpu.check(launch), 0, "the next ones are not")
+  t.eq(gpu.check "strict", before)
+  t.eq(gpu.check(), "strict")
+  t.raises("race: y[0] written by several threads", launch)
+  t.eq(#gpu.check(launch) > 0, true)
+  mark(2, 64, { check = false })(y)
+  t.eq(gpu.check(true), "strict")
+  launch()
+  t.raises("race: y[0] written by several threads", mark(2, 64, { check = "strict" }), y)
+  t.eq(gpu.check(before), true)
+  t.raises('expected true, false, "strict" or a function, got "strictly"', gpu.check, "strictly")
+  t.raises('expected "strict" or nothing, got boolean', gpu.check, launch, true)
+  t.raises('check: expected true, false or "strict", got number', function() return mark(2, 64, { check = 1 }) end)
+end)
 
 if not os.getenv("LUNARRAY_THREADS") then
   for _, threads in ipairs { 1, 2, 8 } do t.again("tests/simt/kept.lua", "LUNARRAY_THREADS=" .. threads, 0) end

@@ -137,26 +137,29 @@ end
 local function join(to, from) for k in pairs(from) do to[k] = true end end
 local function copy(of) local to = {} join(to, of) return to end
 
--- Do two accesses to a place conflict? Stores of the same value do not, nor do volatile ones.
+-- Do two accesses to a place conflict? Volatile stores do not, nor, but for strict checks, do stores of the same value. Lanes
+-- of a warp that store to volatile shared memory would rely on being in step: `strict.shared` is of a program that has that.
 local stores = { write = true, same = true, strong = true }
-local function conflict(a, b)
+local function conflict(a, b, strict)
   if not (stores[a.kind] or stores[b.kind]) then return false end
+  local in_step = strict and strict.shared and a.who.warp == b.who.warp
+  if strict then return a.kind ~= "strong" or b.kind ~= "strong" or in_step end
   return a.kind == "write" or b.kind == "write" or a.kind == "read" or b.kind == "read"
 end
 
 -- An access behind which its thread, or another that it is ordered before, stores what the other one of the pair does: that
 -- stands for it, and whether the two met before depends on what runs first.
-local function is_hidden(touched, a, b)
+local function is_hidden(touched, a, b, strict)
   local function followed(s, o)
     for _, f in ipairs(touched) do
-      if f.place == s.place and f.kind ~= "read" and f.knew[s.id] and not conflict(f, o) then return true end
+      if f.place == s.place and f.kind ~= "read" and f.knew[s.id] and not conflict(f, o, strict) then return true end
     end
   end
   return followed(a, b) or followed(b, a)
 end
 
 -- The pairs of steps that race: "LINE LINE", the write first, or the lower line. Those that are sure to be told of are true.
-local function races_of(p)
+local function races_of(p, strict)
   local knows, fenced, comes, touched, pairs_of, found = {}, {}, {}, {}, {}, {}
   local blocks = {} -- fences since the block met
   for _, who in ipairs(p.threads) do knows[who] = {} end
@@ -181,7 +184,7 @@ local function races_of(p)
     local kind = s.kind
     if stores[kind] or kind == "read" then
       for _, o in ipairs(touched) do
-        if o.place == s.place and o.who ~= s.who and conflict(o, s) and not knows[s.who][o.id] then pairs_of[#pairs_of + 1] = { o, s } end
+        if o.place == s.place and o.who ~= s.who and conflict(o, s, strict) and not knows[s.who][o.id] then pairs_of[#pairs_of + 1] = { o, s } end
       end
       s.id = id
       s.knew = copy(knows[s.who])
@@ -210,16 +213,16 @@ local function races_of(p)
     local o, s = pair[1], pair[2]
     local a, b = o.line, s.line
     if (o.kind == "read" and stores[s.kind]) or (stores[o.kind] and stores[s.kind] and b < a) then a, b = b, a end
-    found[("%d %d"):format(a, b)] = not is_hidden(touched, o, s)
+    found[("%d %d"):format(a, b)] = not is_hidden(touched, o, s, strict)
   end
   return found
 end
 
 ---- both
-local function found_in(p, k)
+local function found_in(p, k, strict)
   local x, flag, out = gpu.zeros(PLACES), gpu.zeros(FLAGS + 16, "int32"), gpu.zeros(32 * p.blocks * p.warps)
   local seen = {}
-  for _, r in ipairs((gpu.check(function() k(p.blocks, 32 * p.warps)(x, flag, out) end))) do
+  for _, r in ipairs((gpu.check(function() k(p.blocks, 32 * p.warps)(x, flag, out) end, strict))) do
     seen[r.kind == "race" and ("%d %d"):format(r.line, r.other.line) or r.kind .. " " .. r.line] = true
   end
   return seen
@@ -252,6 +255,7 @@ t.test("random programs", function()
     local k = gpu.kernel { source = source, chunk = "case", line = 1 }
     racing = racing + (next(want) and 1 or 0)
     for _ = 1, 3 do compare(p, found_in(p, k), want, "program " .. seed .. "\n" .. source) end
+    compare(p, found_in(p, k, "strict"), races_of(p, p), "strict program " .. seed .. "\n" .. source)
   end
   t.eq(racing > count // 4 and racing < count, true, racing .. " of them race")
 end)

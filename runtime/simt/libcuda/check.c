@@ -1,6 +1,6 @@
-/* LUNARRAY_CHECK=1: checks of all launches of a program, without a change to it. What is found goes to the standard
- * error output, each group once, and at the end how many launches there were and what they had. Lines and sources are
- * known of what nvcc compiled with -lineinfo, as NVRTC does; names of parameters are, then, too. */
+/* LUNARRAY_CHECK=1, or =strict: checks of all launches of a program, without a change to it. What is found goes to the
+ * standard error output, each group once, and at the end how many launches there were and what they had. Lines and
+ * sources are known of what nvcc compiled with -lineinfo, as NVRTC does; names of parameters are, then, too. */
 #include "runtime/simt/check.h"
 #include <limits.h>
 #include <stdio.h>
@@ -17,6 +17,7 @@
 
 /* All of it is used under the device's lock. */
 static struct simt_check *checks; /* of the launch that runs */
+static bool strict;
 static uint64_t launches, found, seen[MOST_GROUPS];
 static size_t groups;
 static struct source {
@@ -97,6 +98,7 @@ static struct simt_observer *begin(const struct simt_launch *l)
     size_t count = 0;
     for (size_t i = 0; i < param_count(l); i++) count += find_memory(l, i, &value, &extents[count]);
     checks = simt_check_new(extents, count, NULL);
+    if (checks && strict) simt_check_set_strict(checks);
     launches += checks != NULL;
     return checks ? simt_check_observer(checks) : NULL;
 }
@@ -223,6 +225,7 @@ __attribute__((constructor)) static void start(void)
     const char *wish = getenv("LUNARRAY_CHECK");
     _Atomic uint64_t *unused;
     if (!wish || !*wish || strcmp(wish, "0") == 0) return;
+    strict = strcmp(wish, "strict") == 0;
     simt_watch.begin = begin;
     simt_watch.end = end;
     simt_watch.refuse = refuse;
