@@ -178,6 +178,22 @@ static const char *synonym(lua_State *L, const char *name, int table, int other)
     return NULL;
 }
 
+const char *lg_push_synonym(lua_State *L, const char *name)
+{
+    for (size_t i = 0; i < sizeof synonyms / sizeof *synonyms; i++) {
+        const char *here = synonyms[i][1];
+        if (strcmp(name, synonyms[i][0]) != 0) continue;
+        if (is_written(here)) return lua_pushstring(L, here);
+        const char *whole = lua_pushfstring(L, "gpu.%s", here);
+        if (lg_doc_by_name(L, whole)) return whole;
+        lua_pop(L, 1);
+        bool method = lg_doc_by_name(L, lua_pushfstring(L, "array.%s", here)) != NULL;
+        lua_pop(L, 1);
+        if (method) return lua_pushfstring(L, "x:%s", here);
+    }
+    return NULL;
+}
+
 /* Where gpu or one of its modules has a function of the name, as "gpu.linalg.svd", pushed; else NULL. */
 static const char *elsewhere(lua_State *L, const char *name)
 {

@@ -11,6 +11,9 @@ const char *lg_closest_key(lua_State *L, int table, const char *name, const char
 /* Raises "<what> '<name>'", and what may have been meant: NumPy's or PyTorch's name of something that the table
  * at idx or the one at other (0: none) has, or one of their keys that is spelt nearly so. [raises] */
 int lg_raise_unknown(lua_State *L, const char *what, const char *name, int idx, int other);
+/* How a name of NumPy, PyTorch, CuPy, Numba or PyCUDA is written here, pushed; NULL, and nothing pushed, for what is
+ * not known. [raises] */
+const char *lg_push_synonym(lua_State *L, const char *name);
 /* The name of an option: the key that lua_next pushed below its value. [raises] where it is no string */
 const char *lg_option_name(lua_State *L);
 /* Gives the table at the top, a module such as "gpu.fft", a metatable by which a name that it lacks raises what

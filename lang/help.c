@@ -3,11 +3,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "lang/closest.h"
+#include "lang/foreign.h"
 #include "lang/lang.h"
 #include "runtime/spelling.h"
 
-#define HELP_COLUMNS 80
-#define FOUND_LINES  40 /* of a list of names with a word in them */
+#define HELP_COLUMNS   80
+#define SUMMARY_COLUMN 25 /* where a list of names says what they are */
+#define FOUND_LINES    40 /* of a list of names with a word in them */
 
 static int compare_names(const void *a, const void *b)
 {
@@ -29,13 +32,40 @@ static const char **push_sorted_names(lua_State *L, size_t *count)
     return names;
 }
 
+/* Adds a text with its lines broken at blanks to fit a terminal; it begins in a column, and goes on in the one at
+ * `indent`. */
+static void add_wrapped(luaL_Buffer *b, const char *text, size_t length, size_t column, size_t indent)
+{
+    bool first = true; /* on its line */
+    for (const char *end = text + length; text < end;) {
+        size_t word = strcspn(text, " \n");
+        if (word > (size_t)(end - text)) word = (size_t)(end - text);
+        if (!first && column + 1 + word > HELP_COLUMNS) {
+            luaL_addchar(b, '\n');
+            for (column = 0; column < indent; column++) luaL_addchar(b, ' ');
+        } else if (!first) {
+            luaL_addchar(b, ' ');
+            column++;
+        }
+        luaL_addlstring(b, text, word);
+        column += word;
+        text += word;
+        first = text < end && *text == '\n';
+        if (first) {
+            luaL_addchar(b, '\n');
+            column = 0;
+        }
+        if (text < end) text++;
+    }
+}
+
 /* A name and the first line of what is known of it. */
 static void add_summary(luaL_Buffer *b, const char *name, const struct lg_function *row)
 {
     char head[64];
-    snprintf(head, sizeof head, "%-24s ", name);
+    snprintf(head, sizeof head, "%-*s ", SUMMARY_COLUMN - 1, name);
     luaL_addstring(b, head);
-    luaL_addlstring(b, row->doc, strcspn(row->doc, "\n"));
+    add_wrapped(b, row->doc, strcspn(row->doc, "\n"), strlen(head), SUMMARY_COLUMN);
     luaL_addchar(b, '\n');
 }
 
@@ -50,37 +80,13 @@ static void push_overview(lua_State *L)
     luaL_pushresult(&b);
 }
 
-/* Adds a text with its lines broken at blanks to fit a terminal. */
-static void add_wrapped(luaL_Buffer *b, const char *text)
-{
-    size_t column = 0;
-    while (*text) {
-        size_t word = strcspn(text, " \n");
-        if (column > 0 && column + 1 + word > HELP_COLUMNS) {
-            luaL_addchar(b, '\n');
-            column = 0;
-        } else if (column > 0) {
-            luaL_addchar(b, ' ');
-            column++;
-        }
-        luaL_addlstring(b, text, word);
-        column += word;
-        text += word;
-        if (*text == '\n') {
-            luaL_addchar(b, '\n');
-            column = 0;
-        }
-        if (*text) text++;
-    }
-}
-
 static void push_help(lua_State *L, const struct lg_function *row)
 {
     luaL_Buffer b;
     luaL_buffinit(L, &b);
     luaL_addstring(&b, row->signature);
     luaL_addstring(&b, "\n\n");
-    add_wrapped(&b, row->doc);
+    add_wrapped(&b, row->doc, strlen(row->doc), 0, 0);
     if (row->example) {
         luaL_addstring(&b, "\n\nExample:\n    ");
         luaL_addgsub(&b, row->example, "\n", "\n    ");
@@ -96,6 +102,11 @@ static const struct lg_function *check_topic(lua_State *L, int idx)
         "",       "gpu.",   "array.",      "kernel.",     "texture.", "stream.",     "event.",
         "graph.", "topic.", "gpu.linalg.", "gpu.sparse.", "sparse.",  "gpu.ndimage."};
     for (size_t i = 0; i < sizeof scopes / sizeof *scopes && !row; i++) {
+        /* What NumPy has by the name is rather meant than a module's function. */
+        if (strcmp(scopes[i], "gpu.linalg.") == 0 && lg_push_synonym(L, lua_tostring(L, idx))) {
+            lua_pop(L, 1);
+            break;
+        }
         row = lg_doc_by_name(L, lua_pushfstring(L, "%s%s", scopes[i], lua_tostring(L, idx)));
         lua_pop(L, 1);
     }
@@ -104,16 +115,29 @@ static const struct lg_function *check_topic(lua_State *L, int idx)
 
 /* ---- words that are no name ---- */
 
-/* How a documented name goes with the word: 1: a module's function; 2: the word is part of the name; 3: of its text. */
-static int goes_with(const char *name, const struct lg_function *row, const char *word)
+/* Whether all of the words are in the text; they are parted by blanks. */
+static bool has_words(const char *text, const char *words)
 {
-    size_t length = strlen(word);
-    bool prose = length > 2 && !strchr(word, '.');
+    while (*words) {
+        char word[64];
+        size_t n = strcspn(words, " ");
+        snprintf(word, sizeof word, "%.*s", (int)n, words);
+        if (!strcasestr(text, word)) return false;
+        words += n + strspn(words + n, " ");
+    }
+    return true;
+}
+
+/* How a documented name goes with the words: 1: a module's function; 2: they are parts of the name; 3: of its text. */
+static int goes_with(const char *name, const struct lg_function *row, const char *words)
+{
+    size_t length = strlen(words);
+    bool prose = length > 2 && !strchr(words, '.');
     const char *inside = strncmp(name, "gpu.", 4) == 0 ? name + 4 : name;
-    if (strncmp(word, "gpu.", 4) == 0) word += 4, length -= 4;
-    if (strncmp(inside, word, length) == 0 && inside[length] == '.') return 1;
-    if (strcasestr(name, word)) return 2;
-    return prose && row->doc && strcasestr(row->doc, word) ? 3 : 0;
+    if (strncmp(words, "gpu.", 4) == 0) words += 4, length -= 4;
+    if (strncmp(inside, words, length) == 0 && inside[length] == '.') return 1;
+    if (has_words(name, words)) return 2;
+    return prose && row->doc && has_words(row->doc, words) ? 3 : 0;
 }
 
 /* The least of these numbers, that is the best, that a name has with the word; 4: the word occurs nowhere. */
@@ -156,11 +180,56 @@ static int add_found(lua_State *L, luaL_Buffer *b, const char *const *names, siz
     return listed;
 }
 
+/* The summary of the function that a text begins with: gpu.range(0, n - 1), x:to. */
+static bool add_written(lua_State *L, luaL_Buffer *b, const char *text)
+{
+    char name[80];
+    bool method = strncmp(text, "x:", 2) == 0 || strncmp(text, "x.", 2) == 0;
+    if (method) text += 2;
+    size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_.");
+    snprintf(name, sizeof name, "%s%.*s", method ? "array." : "", (int)n, text);
+    const struct lg_function *row = lg_doc_by_name(L, name);
+    if (row) add_summary(b, name, row);
+    return row != NULL;
+}
+
+/* Adds what is known of a word of another library, and what has that name in a module here; whether summaries are in
+ * it. */
+static bool add_foreign(lua_State *L, luaL_Buffer *b, const char *const *names, size_t count, const char *word,
+                        const char *line)
+{
+    const char *written = strstr(line, " is written ");
+    bool listed = false;
+    luaL_addstring(b, line);
+    luaL_addchar(b, '\n');
+    if (written) listed = add_written(L, b, written + strlen(" is written "));
+    for (size_t i = 0; i < count; i++) {
+        const char *dot = strrchr(names[i], '.');
+        if (!dot || strcmp(dot + 1, word) != 0) continue;
+        add_summary(b, names[i], lg_doc_by_name(L, names[i]));
+        listed = true;
+    }
+    return listed;
+}
+
+/* Adds the names that go best with the word. */
+static void add_best(lua_State *L, luaL_Buffer *b, const char *const *names, size_t count, const char *word, int best)
+{
+    int listed = 0;
+    lua_pushfstring(L, best == 1 ? "functions of %s:\n" : "nothing is called '%s'; it occurs in\n", word);
+    luaL_addvalue(b);
+    for (int rank = best; rank <= (best == 1 ? 1 : 3); rank++)
+        listed = add_found(L, b, names, count, word, rank, listed);
+    if (listed <= FOUND_LINES) return;
+    lua_pushfstring(L, "... and %d more\n", listed - FOUND_LINES);
+    luaL_addvalue(b);
+}
+
 bool lg_push_found(lua_State *L, const char *word)
 {
     size_t count;
     luaL_Buffer b;
-    int top = lua_gettop(L), listed = 0;
+    int top = lua_gettop(L);
     word = push_trimmed(L, word);
     if (!*word) {
         push_overview(L);
@@ -170,20 +239,21 @@ bool lg_push_found(lua_State *L, const char *word)
     }
     const char **names = push_sorted_names(L, &count);
     int best = best_rank(L, names, count, word);
+    const char *foreign = best > 1 && lg_push_foreign(L, word) ? lua_tostring(L, -1) : NULL;
+    bool found = best < 4 || foreign, more = found;
     luaL_buffinit(L, &b);
-    lua_pushfstring(L, best == 1 ? "functions of %s:\n" : "nothing is called '%s'; it occurs in\n", word);
-    luaL_addvalue(&b);
-    for (int rank = best; rank <= (best == 1 ? 1 : 3); rank++)
-        listed = add_found(L, &b, names, count, word, rank, listed);
-    if (listed > FOUND_LINES) {
-        lua_pushfstring(L, "... and %d more\n", listed - FOUND_LINES);
-        luaL_addvalue(&b);
-    }
-    luaL_addstring(&b, "gpu.help \"name\" tells more about one of them.");
+    if (foreign)
+        more = add_foreign(L, &b, names, count, word, foreign);
+    else
+        add_best(L, &b, names, count, word, best);
+    if (more)
+        luaL_addstring(&b, "gpu.help \"name\" tells more about one of them.");
+    else
+        luaL_buffsub(&b, 1);
     luaL_pushresult(&b);
     lua_replace(L, top + 1);
-    lua_settop(L, best < 4 ? top + 1 : top);
-    return best < 4;
+    lua_settop(L, found ? top + 1 : top);
+    return found;
 }
 
 const char *lg_push_way_out(lua_State *L, const char *word)
@@ -264,8 +334,8 @@ static int docs(lua_State *L)
 static const struct lg_function functions[] = {
     {"help", help, "gpu.help([name])",
      "Prints what is known of a function, or a list of all functions.\n"
-     "`name` is a string such as \"linspace\" or \"array.sum\", a module's such as \"fft\", the function itself, or one of the topics \"indexing\", "
-     "\"dtypes\", \"broadcasting\", \"devices\", \"memory\", \"numpy\", \"random\" and \"files\". Any other word is searched for in names and texts, as \"eigenvalue\".",
+     "`name` is a string such as \"linspace\" or \"array.sum\", a module's such as \"fft\", the function itself, or one of the topics \"lua\", \"cuda\", \"indexing\", "
+     "\"dtypes\", \"broadcasting\", \"devices\", \"memory\", \"numpy\", \"random\" and \"files\". Of another library's name, as \"arange\", it says what it is here; any other word is searched for in names and texts, as \"eigenvalue\" or \"standard deviation\".",
      "gpu.help('linspace')\ngpu.help(gpu.zeros)\ngpu.help 'eigenvalue'"},
     {"docs", docs, "gpu.docs()",
      "The documentation as data: a list, sorted by name, of tables with name, signature, doc and example.",

@@ -27,6 +27,9 @@ const char *lg_hint_brackets(const char *text, size_t length);
 /* Pushes a hint on a name without a value, or a method called without its object; false: nothing is pushed. [raises] */
 bool lg_push_name_hint(lua_State *L, const struct lg_place *p, const char *message);
 
+/* On a word of another language, for the name of a variable; NULL: it is none. */
+const char *lg_hint_word(const char *name);
+
 /* Where the code is only a name, or a.b: pushes what is shown when it has no value, with a hint on what was probably
  * meant; false: nothing is pushed. [raises] */
 bool lg_push_nil(lua_State *L, const char *code, size_t length);

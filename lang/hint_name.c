@@ -139,20 +139,21 @@ static bool push_qualified(lua_State *L, const char *name)
     return false;
 }
 
+const char *lg_hint_word(const char *name)
+{
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i].name, name) == 0) return names[i].text;
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
+        if (strcmp(libraries[i], name) == 0)
+            return "arrays and their functions are in gpu, as gpu.zeros(3); ?numpy and ?cuda tell what is otherwise";
+    return NULL;
+}
+
 static bool push_foreign(lua_State *L, const char *name)
 {
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (strcmp(names[i].name, name) != 0) continue;
-        lua_pushstring(L, names[i].text);
-        return true;
-    }
-    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
-        if (strcmp(libraries[i], name) != 0) continue;
-        lua_pushstring(
-            L, "arrays and their functions are in gpu, as gpu.zeros(3); ?numpy and ?cuda tell what is otherwise");
-        return true;
-    }
-    return false;
+    const char *text = lg_hint_word(name);
+    if (text) lua_pushstring(L, text);
+    return text != NULL;
 }
 
 /* Pushes the known name that is closest, if one is close; of a table's keys, or of those that it has by __index. */

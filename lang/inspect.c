@@ -276,6 +276,17 @@ static const struct lg_function *field_row(lua_State *L, int idx, const char *fi
     return lg_doc_by_name(L, name);
 }
 
+/* The table at the top, where it is a module of gpu: its functions, each with what it does. */
+static bool put_module(lua_State *L, const char *name, struct lg_buffer *out)
+{
+    if (!lua_istable(L, -1) || strncmp(name, "gpu.", 4) != 0 || !lg_push_found(L, name)) return false;
+    const char *text = lua_tostring(L, -1);
+    bool module = strncmp(text, "functions of ", 13) == 0;
+    if (module) lg_buffer_puts(out, text);
+    lua_pop(L, 1);
+    return module;
+}
+
 static bool put_chain(lua_State *L, const struct lg_tokens *t, size_t first, size_t end, int detail,
                       struct lg_buffer *out, struct lg_buffer *html)
 {
@@ -295,6 +306,8 @@ static bool put_chain(lua_State *L, const struct lg_tokens *t, size_t first, siz
     bool found = row || lg_push_chain(L, t, first, end);
     if (row)
         put_row(row, out, html);
+    else if (found && put_module(L, whole, out))
+        found = true;
     else if (found)
         put_value(L, lua_gettop(L), whole, detail, out, html);
     else

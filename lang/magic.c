@@ -8,7 +8,6 @@
 #include <string.h>
 #include "lang/lookup.h"
 #include "lang/waiting.h"
-#include "runtime/spelling.h"
 
 static void show_page(struct lg_session *s, const struct lg_mime *forms, size_t count)
 {
@@ -483,22 +482,6 @@ const struct lg_magic *lg_magic_find(const char *name, size_t length)
     return NULL;
 }
 
-static int unknown_magic(lua_State *L, const char *name, bool cell)
-{
-    const struct lg_magic *best = NULL;
-    const char *sign = cell ? "%%" : "%";
-    for (const struct lg_magic *m = lg_magics; m->name; m++)
-        if ((cell ? m->cell : m->line) && rt_spelling_distance(name, m->name) <= 2 &&
-            (!best || rt_spelling_distance(name, m->name) < rt_spelling_distance(name, best->name)))
-            best = m;
-    const struct lg_magic *other = lg_magic_find(name, strlen(name));
-    if (other)
-        return luaL_error(L, cell ? "%s%s works on a line: %s" : "%s%s takes a cell, from its first line on: %s", sign,
-                          name, other->usage);
-    if (best) return luaL_error(L, "there is no magic %s%s; did you mean %s%s?", sign, name, sign, best->name);
-    return luaL_error(L, "there is no magic %s%s; %%lsmagic lists them", sign, name);
-}
-
 /* ?name, ??name, name?, name?? */
 static int ask(struct lg_magic_call *call, const char *text, size_t length)
 {
@@ -540,7 +523,7 @@ int lg_run_line_magic(lua_State *L)
     size_t length = strcspn(name, " \t");
     const struct lg_magic *m = lg_magic_find(name, length);
     call.rest = push_trimmed(L, name + length, text + n);
-    if (!m || !m->line) return unknown_magic(L, lua_pushlstring(L, name, length), false);
+    if (!m || !m->line) return lg_raise_magic(L, lua_pushlstring(L, name, length), false);
     return m->run(&call);
 }
 
@@ -558,6 +541,6 @@ int lg_run_cell_magic(lua_State *L)
     const struct lg_magic *m = lg_magic_find(name, length);
     call.rest = push_trimmed(L, name + length, line_end);
     call.body = line_end < end ? line_end + 1 : "";
-    if (!m || !m->cell) return unknown_magic(L, lua_pushlstring(L, name, length), true);
+    if (!m || !m->cell) return lg_raise_magic(L, lua_pushlstring(L, name, length), true);
     return m->run(&call);
 }

@@ -35,6 +35,9 @@ extern const struct lg_magic lg_magics[]; /* ended by a NULL name */
 /* The row called `name`, or NULL. */
 const struct lg_magic *lg_magic_find(const char *name, size_t length);
 
+/* lang/magic_other.c: raises that there is no magic of the name, and what may have been meant. [raises] */
+int lg_raise_magic(lua_State *L, const char *name, bool cell);
+
 /* The function that rewritten magic lines call: (text, line). [raises] */
 int lg_run_line_magic(lua_State *L);
 /* The same for a whole cell whose first line begins with "%%": upvalues 1 text, 2 line. [raises] */

@@ -56,11 +56,20 @@ static double cpu_ms(double *system)
     return (double)u.ru_utime.tv_sec * 1e3 + (double)u.ru_utime.tv_usec / 1e3;
 }
 
+/* [raises] where there is nothing to be measured, on the line or below it */
+static void check_code(const struct lg_magic_call *call, const char *rest, const char *name)
+{
+    const char *code = call->body ? call->body : rest;
+    if (!code[strspn(code, " \t\r\n")])
+        luaL_error(call->L, "%%%s needs code, as in %%%s gpu.ones(1000):sum()", name, name);
+}
+
 int lg_magic_time(struct lg_magic_call *call)
 {
     lua_State *L = call->L;
     char text[160], user[32], system[32], wall[32];
     double system_before, system_after;
+    check_code(call, call->rest, "time");
     struct rt_device *d = device_to_wait_for(L);
     lg_pause_checks(L);
     int pause = lua_gettop(L);
@@ -112,6 +121,7 @@ int lg_magic_timeit(struct lg_magic_call *call)
     long loops = 0, runs = DEFAULT_RUNS;
     while (read_option(L, &rest, 'n', &loops) || read_option(L, &rest, 'r', &runs)) continue;
     if (runs > MAX_RUNS) runs = MAX_RUNS;
+    check_code(call, rest, "timeit");
     struct rt_device *d = device_to_wait_for(L);
     lg_pause_checks(L);
     int pause = lua_gettop(L);

@@ -90,6 +90,32 @@ const struct lg_function lg_topics[] = {
      "k(4, 256)(#x, x)\n"
      "gpu.synchronize()\n"
      "assert(x:sum() == 2000)"},
+    {"lua", NULL, "x = 3   local y = 'text'   function f(x) return x + 1 end",
+     "Lua for who knows Python or C++: here | there.\n"
+     "Statements need no semicolons, blocks end with end, and only nil and false are false: 0 and '' are true."
+     "\n- -- a comment, --[[ of several lines ]] | #, //, /* */"
+     "\n- local x = 3; without local it is global, in a function too | x = 3, int x = 3"
+     "\n- nil, true, false, and, or, not | None, True, NULL, &&, ||, !"
+     "\n- x == y, x ~= y | x == y, x != y"
+     "\n- x = x + 1 | x += 1, x++"
+     "\n- 7 / 2 is 3.5, 7 // 2 is 3, 2 ^ 10 | 7 / 2 in C++ is 3; 2 ** 10, pow"
+     "\n- 'n = ' .. n, ('%.3f'):format(x), #text | f'{x:.3f}', +, len(text)"
+     "\n- if x > 1 then ... elseif y then ... else ... end | if x > 1: elif; if (x > 1) { }"
+     "\n- for i = 1, 10 do ... end, for i = 0, 8, 2 do ... end | range(1, 11), range(0, 9, 2); for (int i = 1; i <= 10; i++)"
+     "\n- while x < 3 do ... end, repeat ... until x >= 3; break, goto continue | while; do { } while; continue"
+     "\n- function f(x, y) return x, y end, f = function(x) ... end; a, b = f(1, 2) | def, lambda; auto f = [](int x) { }"
+     "\n- t = {10, 20, 30}: t[1] is 10, #t is 3, t[#t + 1] = 40, table.remove(t) | a list: t[0], len(t), append, pop"
+     "\n- t = {a = 1, ['b c'] = 2}: t.a, t['b c'], t.a = nil | a dictionary, std::map; del"
+     "\n- for i, v in ipairs(t) do ... end, for k, v in pairs(t) do ... end | enumerate(t), t.items()"
+     "\n- x:sum() calls a method, x.shape is a field | x.sum(), x.shape"
+     "\n- local ok, e = pcall(f, x), error('text'), assert(x) | try: except e:, raise, assert"
+     "\n- require 'name', dofile 'file.lua' | import, exec",
+     "local t = {10, 20, 30}\n"
+     "t[#t + 1] = 40\n"
+     "local sum = 0\n"
+     "for i, v in ipairs(t) do sum = sum + v end\n"
+     "local ok, e = pcall(error, 'text')\n"
+     "assert(sum == 100 and t[1] == 10 and not ok and ('%.1f'):format(7 / 2) == '3.5' and 7 // 2 == 3)"},
     {"memory", NULL, "x:free()   local x <close> = ...   gpu.memory()",
      "When the memory of arrays is released.\n"
      "When Lua collects the array; when x:free() is called or a <close> variable goes out of scope, at once. Lua's collector "

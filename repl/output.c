@@ -11,6 +11,8 @@
 #include "repl/text.h"
 #include "repl/theme.h"
 
+#define TABLE 16 /* blanks in front of a table's row whose first column is empty */
+
 static void write_out(struct sh_output *o, FILE *file, const char *text, size_t length)
 {
     if (length == 0) return;
@@ -176,18 +178,34 @@ static void on_result(void *context, int execution_count, const struct lg_bundle
     if (!write_picture(context, bundle, &rows)) write_plain(context, bundle, true);
 }
 
-/* A page of documentation: lines are paragraphs, broken at words to fit the terminal; indented ones are code and stay
- * as they are. */
+/* Where the last column of a table's row begins, behind two blanks or more; 0 for a line of prose. */
+static int last_column(const char *line, size_t length, int columns)
+{
+    int at = 0;
+    for (size_t i = 2; i < length && (int)i < columns * 2 / 3; i++)
+        if (line[i] != ' ' && line[i - 1] == ' ' && line[i - 2] == ' ') at = (int)i;
+    return at;
+}
+
+/* A page of documentation: lines are paragraphs or rows of tables, broken at words to fit the terminal; those
+ * that are indented by less than a table's first column are code and stay as they are. */
 static void fold_page(struct sh_text *page, const char *text, size_t length, int columns)
 {
+    int indent = 0;
     for (const char *end = text + length; text < end;) {
         const char *stop = memchr(text, '\n', (size_t)(end - text));
         size_t line = (size_t)((stop ? stop : end) - text);
-        bool whole = *text == ' ' || *text == '\t';
-        size_t n = whole ? line : sh_fitting(text, line, columns), shown = n;
+        size_t blanks = strspn(text, " ");
+        bool whole = !indent && (*text == '\t' || (blanks > 0 && blanks < TABLE));
+        size_t n = whole ? line : sh_fitting(text, line, columns - indent), shown = n;
         while (n < line && shown > 0 && text[shown - 1] == ' ') shown--;
+        for (int i = 0; i < indent; i++) sh_text_append(page, " ", 1);
         sh_text_append(page, text, shown);
         sh_text_append(page, "\n", 1);
+        if (n == line)
+            indent = 0;
+        else if (!indent)
+            indent = last_column(text, line, columns);
         text += n;
         if (n == line && stop) text++;
     }
@@ -206,23 +224,26 @@ static int on_command(void *context, const char *command)
     return status;
 }
 
-static void on_page(void *context, const struct lg_bundle *bundle)
+void sh_output_page(struct sh_output *o, const char *text, size_t length)
 {
     int columns, rows;
+    struct sh_text page = {0};
+    sh_terminal_size(&columns, &rows);
+    fold_page(&page, text, length, columns);
+    sh_output_newline(o);
+    if (page.length && !page_long(o, page.bytes, page.length)) write_out(o, stdout, page.bytes, page.length);
+    sh_text_free(&page);
+}
+
+static void on_page(void *context, const struct lg_bundle *bundle)
+{
     if (!isatty(STDOUT_FILENO)) {
         write_plain(context, bundle, false);
         return;
     }
-    sh_terminal_size(&columns, &rows);
     for (size_t i = 0; i < bundle->count; i++) {
-        const struct lg_mime *item = &bundle->items[i];
-        if (strcmp(item->type, "text/plain") != 0) continue;
-        struct sh_text page = {0};
-        fold_page(&page, item->data, item->length, columns);
-        sh_output_newline(context);
-        if (page.length && !page_long(context, page.bytes, page.length))
-            write_out(context, stdout, page.bytes, page.length);
-        sh_text_free(&page);
+        if (strcmp(bundle->items[i].type, "text/plain") != 0) continue;
+        sh_output_page(context, bundle->items[i].data, bundle->items[i].length);
         return;
     }
 }

@@ -25,6 +25,10 @@ struct sh_output {
 /* A sink that writes to standard output and standard error. `o` must outlive the session. */
 struct lg_sink sh_output_sink(struct sh_output *o);
 
+/* A page of documentation on a terminal: its lines are broken at words, and it goes through the pager when it is long.
+ */
+void sh_output_page(struct sh_output *o, const char *text, size_t length);
+
 /* Ends an unfinished line, so that what follows starts at column 0. */
 void sh_output_newline(struct sh_output *o);
 

@@ -341,23 +341,23 @@ static bool is_farewell(const char *code, size_t length)
     return false;
 }
 
-static const char help[] =
-    "A cell is Lua 5.4; the value of a last expression is shown and kept in _. gpu is the array module.\n"
-    "\n"
-    "  ?name             what is known of a name, e.g. ?gpu.linspace; Shift-Tab shows it while typing\n"
-    "  %time  %timeit    measure an expression         %%cuda    a cell of CUDA C\n"
-    "  %edit  %load      a cell in your editor, a file %history  %save   earlier cells; %lsmagic lists all\n"
-    "  !command          run a shell command           shell        the settings; ?shell tells more\n"
-    "\n"
-    "  ??                all keys of the editor\n"
-    "\n"
-    "  Enter             runs the cell when it is complete, else opens a line; Alt-Enter always opens one\n"
-    "  Tab               completes; again and again goes through the list, Escape leaves it\n"
-    "  Up, Down          lines of the cell, then earlier cells: those that begin with what was typed\n"
-    "  Ctrl-R            searches earlier cells\n"
-    "  Ctrl-C            stops what runs; at the prompt gives the cell up\n"
-    "  Ctrl-X Ctrl-E     opens the cell in $EDITOR\n"
-    "  Ctrl-D            leaves, on an empty cell\n";
+static const char help[] = "A cell is Lua 5.4; its last value is shown and kept in _. gpu has the arrays.\n"
+                           "\n"
+                           "  ?name              what is known of a name: ?gpu.linspace ?np.arange ?atomicAdd\n"
+                           "  ?lua ?numpy ?cuda  what is otherwise than elsewhere; ?indexing, ?shell\n"
+                           "  %time  %timeit     measure an expression; %%cuda: a cell of CUDA C\n"
+                           "  %edit  %load       a cell in your editor, a file; %lsmagic lists them all\n"
+                           "  !command           runs a shell command\n"
+                           "\n"
+                           "  Enter              runs a complete cell, else opens a line; Alt-Enter opens one\n"
+                           "  Tab                completes; again goes through the list, Escape leaves it\n"
+                           "  Shift-Tab          shows what is known of the name or call at the cursor\n"
+                           "  Up, Down           lines of the cell, then earlier cells that begin alike\n"
+                           "  Ctrl-R             searches earlier cells\n"
+                           "  Ctrl-C             stops what runs; at the prompt gives the cell up\n"
+                           "  Ctrl-X Ctrl-E      opens the cell in $EDITOR\n"
+                           "  Ctrl-D             leaves, on an empty cell\n"
+                           "  ??                 all keys of the editor\n";
 
 /* "?" shows the help, "??" the keys; false: the cell is neither. */
 static bool show_help(const struct shell *sh, const char *code, size_t length)
@@ -366,7 +366,11 @@ static bool show_help(const struct shell *sh, const char *code, size_t length)
     if (length == 0 || length > 2 || strspn(code, "?") < length) return false;
     struct sh_text keys = {0};
     if (length == 2) sh_keys_text(sh->editor.keymap, &keys);
-    fputs(length == 1 ? help : keys.bytes ? keys.bytes : "", stdout);
+    const char *text = length == 1 ? help : keys.bytes ? keys.bytes : "";
+    if (isatty(STDOUT_FILENO))
+        sh_output_page(sh->out, text, strlen(text));
+    else
+        fputs(text, stdout);
     sh_text_free(&keys);
     return true;
 }

@@ -486,7 +486,7 @@ static void add_row(struct sh_text *out, int32_t key, int32_t second, const char
 void sh_vi_keys_text(struct sh_text *out)
 {
     static const char head[] =
-        "\nvi's keys (shell.vi = true), after Escape: \"x for register x, a count, d c y < > gu gU or g~ with a motion or an\n"
+        "\nvi's keys (shell.vi = true), after Escape: \"x for register x, a count, d c y < > gu gU or g~ with a motion or an "
         "object (iw aw i\" i( a{ is ip ...), and\n\n";
     sh_text_append(out, head, sizeof head - 1);
     for (size_t i = 0; i < sizeof letters / sizeof *letters; i++)

@@ -39,8 +39,7 @@ static inline void speak(int kept)
     close(kept);
 }
 
-static inline void kernel_launch(const struct simt_function *f, const void *params,
-                                 const struct simt_observer *observer)
+static inline void kernel_launch(const struct simt_function *f, const void *params, struct simt_observer *observer)
 {
     struct simt_launch l = {
         .function = f, .grid = {2, 1, 1}, .block = {33, 2, 1}, .params = params, .observer = observer};

@@ -78,7 +78,14 @@ t.test("help on a module, and on words", function()
   assert(not found:find("gpu.zeros", 1, true))
   local the = help("the")
   assert(the:find("... and %d+ more\n")) -- too many to be listed
-  t.eq(select(2, the:gsub("\n", "\n")), 42)
+  t.eq(select(2, the:gsub("\n%S", "")), 42)
+  for line in the:gmatch("[^\n]+") do assert(#line <= 80 or not line:find(" ", 26, true), line) end
+  assert(the:find("\n" .. (" "):rep(25) .. "%a"), "lines go on in their column")
+  -- All words, in any order; names of other libraries; words of CUDA C and of Lua.
+  assert(help("deviation standard"):find("\narray.std ", 1, true) and not help("deviation standard"):find("\narray.sum ", 1, true))
+  t.eq(help("np.arange"):match("^[^\n]*"), "arange is written gpu.range(0, n - 1), with both ends")
+  assert(help("astype"):find("\narray.to ", 1, true) and help("vstack"):find("\ngpu.sparse.vstack ", 1, true))
+  assert(help("__syncthreads"):find("void __syncthreads()", 1, true) and help("for"):find("?lua", 1, true))
   -- Those with the word in their name come first.
   local names, texts = help("conv"), false
   for name in names:gmatch("\n([%w_.]+)  +%S") do

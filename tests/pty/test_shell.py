@@ -150,6 +150,19 @@ def test_help(terminal):
     t.wait(lambda t: any("Ctrl-R" in line for line in t.lines()) and t.lines()[-1] == "1>")
 
 
+def test_tables_of_help_go_on_in_their_column(terminal):
+    t = ready(terminal, columns=80, rows=200)
+    for ask, words in (("??", ("enter", "object")), ("?linalg", ("gpu.linalg.cond", "singular")), ("%lsmagic", ("%time", "begin"))):
+        before = len(t.raw)
+        t.send(ask + "\r")
+        t.wait(lambda t: t.raw.count(b"\033[?2004h") > t.raw[:before].count(b"\033[?2004h"))
+        text = re.sub(r"\033\[[?0-9;]*[A-Za-z]", "", t.raw[before:].decode())
+        lines = [line.split("\r")[-1] for line in text[text.index("\n"):].replace("\r\n", "\n").split("\n")]
+        assert all(len(line) <= 80 for line in lines), [line for line in lines if len(line) > 80]
+        assert all(any(word in line for line in lines) for word in words)
+    assert "enter                  Enter                    runs the cell when it is\r\n" + 48 * " " + "complete," in t.raw.decode()
+
+
 def test_help_with_keys(terminal):
     t = ready(terminal, columns=140, rows=160)
     t.send("??\r")
