@@ -26,6 +26,19 @@ static const struct rt_array *make_floating(lua_State *L)
     return lg_form(L, 1);
 }
 
+/* In what coordinates of its elements are to be: of those of 16 bits, most of what neighbours differ by would be lost. */
+static enum rt_dtype coordinate_dtype(const struct rt_array *a)
+{
+    return rt_dtypes[lg_floating(a)].size == 2 ? RT_FLOAT32 : lg_floating(a);
+}
+
+/* Makes the array on top, which was computed with coordinates, one of the same type as a. */
+static void settle_dtype(lua_State *L, const struct rt_array *a)
+{
+    if (lg_test_array(L, -1) && lg_form(L, lua_gettop(L))->dtype != a->dtype)
+        lg_step(L, "to", "vs", lua_gettop(L), rt_dtypes[a->dtype].name);
+}
+
 /* The axis at idx, the last unless given. */
 static int check_axis_or_last(lua_State *L, int idx, const struct rt_array *a, const char *what)
 {
@@ -160,6 +173,7 @@ static void push_gradient(lua_State *L, int f, int axis, int h)
         parts[count++] = push_quotient(L, rise, distances ? lg_push_narrowed(L, distances, axis, at, 1) : h);
     }
     lg_push_joined(L, axis, count, parts);
+    settle_dtype(L, a);
     lua_replace(L, base + 1);
     lua_settop(L, base + 1);
 }
@@ -184,7 +198,7 @@ static int push_spacing(lua_State *L, int idx, const struct rt_array *a, int axi
     if (!lua_istable(L, at) && !lg_test_array(L, at))
         luaL_error(L, "gradient: the spacing is a number or the coordinates along an axis, not %s",
                    lg_type_name(L, at));
-    const struct rt_array *x = lg_step_array(L, at, a, lg_floating(a));
+    const struct rt_array *x = lg_step_array(L, at, a, coordinate_dtype(a));
     if (x->ndim != 1 || x->shape[0] != a->shape[axis])
         luaL_error(L, "gradient: there are %I coordinates for the %I elements of axis %d",
                    (LUAI_UACINT)rt_array_size(x), (LUAI_UACINT)a->shape[axis], axis + 1);
@@ -241,7 +255,7 @@ static int trapezoid(lua_State *L)
         lua_pushinteger(L, 1);
         lua_replace(L, 2);
     } else if (lua_type(L, 2) != LUA_TNUMBER) {
-        const struct rt_array *x = lg_step_array(L, 2, y, lg_floating(y));
+        const struct rt_array *x = lg_step_array(L, 2, y, coordinate_dtype(y));
         if (x->ndim == 1 ? x->shape[0] != n : !rt_array_same_shape(x, y))
             return luaL_error(L, "trapezoid: there are %I coordinates for the %I elements of axis %d",
                               (LUAI_UACINT)rt_array_size(x), (LUAI_UACINT)n, axis + 1);
@@ -252,6 +266,7 @@ static int trapezoid(lua_State *L)
     int both = lg_step(L, "add", "vv", behind, before);
     int areas = lg_step(L, "mul", "vv", lg_step(L, "div", "vi", both, (int64_t)2), width);
     lg_step(L, "sum", "vi", areas, (int64_t)axis + 1);
+    settle_dtype(L, y);
     return 1;
 }
 
