@@ -26,7 +26,7 @@ static const struct rt_array *make_floating(lua_State *L)
     return lg_form(L, 1);
 }
 
-/* In what coordinates of its elements are to be: of those of 16 bits, most of what neighbours differ by would be lost. */
+/* In what coordinates of its elements are to be: in 16 bits, most of what neighbours differ by would be lost. */
 static enum rt_dtype coordinate_dtype(const struct rt_array *a)
 {
     return rt_dtypes[lg_floating(a)].size == 2 ? RT_FLOAT32 : lg_floating(a);
