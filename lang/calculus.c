@@ -262,7 +262,8 @@ static int trapezoid(lua_State *L)
         if (x->ndim == 1) push_along(L, 2, y, axis);
         width = push_differences(L, x->ndim == 1 ? lua_gettop(L) : 2, axis);
     }
-    int behind = lg_push_narrowed(L, 1, axis, n - rest, rest), before = lg_push_narrowed(L, 1, axis, 0, rest);
+    int from = coordinate_dtype(y) == y->dtype ? 1 : lg_step(L, "to", "vs", 1, rt_dtypes[coordinate_dtype(y)].name);
+    int behind = lg_push_narrowed(L, from, axis, n - rest, rest), before = lg_push_narrowed(L, from, axis, 0, rest);
     int both = lg_step(L, "add", "vv", behind, before);
     int areas = lg_step(L, "mul", "vv", lg_step(L, "div", "vi", both, (int64_t)2), width);
     lg_step(L, "sum", "vi", areas, (int64_t)axis + 1);
