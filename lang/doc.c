@@ -44,6 +44,14 @@ void lg_document_value(lua_State *L, int idx, const struct lg_function *row)
     lua_pop(L, 1);
 }
 
+void lg_document_call(lua_State *L, lua_CFunction call, const struct lg_function *row)
+{
+    push_table(L, &by_value_key);
+    lua_pushlightuserdata(L, (void *)row);
+    lua_rawsetp(L, -2, (const void *)call);
+    lua_pop(L, 1);
+}
+
 void lg_set_both(lua_State *L, int gpu, int methods, const struct lg_function *row)
 {
     lg_document_value(L, -1, row);
@@ -213,6 +221,7 @@ const struct lg_function *lg_doc_by_name(lua_State *L, const char *name)
 
 const struct lg_function *lg_doc_of_value(lua_State *L, int idx)
 {
+    int top = lua_gettop(L);
     if (!lua_isfunction(L, idx)) return NULL;
     idx = lua_absindex(L, idx);
     push_table(L, &by_value_key);
@@ -220,7 +229,8 @@ const struct lg_function *lg_doc_of_value(lua_State *L, int idx)
     lua_rawget(L, -2);
     const struct lg_function *row = lua_touserdata(L, -1);
     lua_CFunction call = lua_tocfunction(L, idx);
-    lua_pop(L, 2);
+    if (!row && call && lua_rawgetp(L, -2, (const void *)call) == LUA_TLIGHTUSERDATA) row = lua_touserdata(L, -1);
+    lua_settop(L, top);
     if (call == call_row && lua_getupvalue(L, idx, 1)) {
         row = lua_touserdata(L, -1);
         lua_pop(L, 1);

@@ -10,6 +10,7 @@ struct explained {
     struct rt_device *device;
     struct rt_array form, leaves[KN_MAX_LEAVES];
     struct rt_array work;       /* the shape that is gone over: that of what is reduced, too */
+    int below;                  /* so many elements operations do not wait */
     struct kn_explanation what; /* all zeros when nothing waits */
     const char *source;
 };
@@ -44,6 +45,13 @@ static void add_summary(luaL_Buffer *b, const struct explained *x)
     luaL_addstring(b, x->device->name);
     if (w->operations == 0) {
         luaL_addstring(b, ": nothing waits, its elements are there");
+        if (rt_array_size(&x->form) < x->below) {
+            lua_pushfstring(b->L,
+                            "; arrays of fewer than %d are computed at once, but not in "
+                            "gpu.explain(function() return ... end)",
+                            x->below);
+            luaL_addvalue(b);
+        }
         return;
     }
     const char *unit = kn_runs_generated(x->device) ? "kernel" : "pass", *plural = *unit == 'k' ? "s" : "es";
@@ -245,6 +253,9 @@ static void call_function(lua_State *L)
 static int explain(lua_State *L)
 {
     if (lua_isfunction(L, 1)) call_function(L);
+    luaL_argcheck(L, lua_type(L, 1) != LUA_TNUMBER, 1,
+                  "expected an array, got a number, which is computed already; for sums and the like "
+                  "gpu.explain(function() return x:sum() end)");
     struct explained *x = lua_newuserdatauv(L, sizeof *x, 0);
     const struct lg_array *l = (const struct lg_array *)lg_check_form(L, 1);
     memset(x, 0, sizeof *x);
@@ -252,6 +263,7 @@ static int explain(lua_State *L)
     lg_check_frame(L);
     x->form = l->array;
     x->device = rt_array_device(&l->array);
+    x->below = lg_computed_below(L, x->device);
     if (l->expression && !kn_expression_value(l->expression)) {
         lg_check(L, kn_expression_explain(l->expression, &x->what, lg_error_box(L)));
         x->source = push_source(L, l->expression, &x->what);

@@ -33,6 +33,8 @@ void lg_register(lua_State *L, const char *scope, const struct lg_function *rows
 void lg_document_rows(lua_State *L, const char *scope, const struct lg_function *rows);
 void lg_document(lua_State *L, const char *scope, const struct lg_function *row);
 void lg_document_value(lua_State *L, int idx, const struct lg_function *row);
+/* The row of every function that is made of the C function. [raises] */
+void lg_document_call(lua_State *L, lua_CFunction call, const struct lg_function *row);
 /* The function at the top of the stack, popped, as gpu.name and as a method, documented as both. [raises] */
 void lg_set_both(lua_State *L, int gpu, int methods, const struct lg_function *row);
 /* The text at the top of the stack, popped, and kept for ever. [raises] */

@@ -195,11 +195,17 @@ static int evaluate(lua_State *L)
 
 bool lg_worth_waiting(lua_State *L, const struct rt_array *const *arrays, int count)
 {
-    enum lg_laziness mode = find_waiting(L)->mode;
-    if (mode != LG_LAZY_LARGE) return mode == LG_LAZY_ALWAYS;
+    const struct waiting *w = find_waiting(L);
+    if (w->explains || w->mode != LG_LAZY_LARGE) return w->explains || w->mode == LG_LAZY_ALWAYS;
     for (int i = 0; i < count; i++)
         if (rt_array_size(arrays[i]) >= LARGE || kn_runs_generated(rt_array_device(arrays[i]))) return true;
     return false;
+}
+
+int lg_computed_below(lua_State *L, const struct rt_device *d)
+{
+    enum lg_laziness mode = find_waiting(L)->mode;
+    return mode == LG_LAZY_LARGE && !kn_runs_generated(d) ? LARGE : 0;
 }
 
 const struct lg_function lg_lazy_functions[] = {

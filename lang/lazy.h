@@ -21,11 +21,13 @@ enum lg_laziness { LG_LAZY_NEVER, LG_LAZY_LARGE, LG_LAZY_ALWAYS };
 /* Evaluates what waits for another stream than the current one: it must be part of no work there. [raises] */
 void lg_bring_over(lua_State *L, struct rt_array *a);
 bool lg_waits(const struct rt_array *a);
-/* While gpu.explain runs a function, every reduction in it waits, with the axes that it reduces of size 1. */
+/* While gpu.explain runs a function, every operation in it waits, and reductions, whose axes are of size 1 then. */
 bool lg_explains(lua_State *L);
 void lg_set_explains(lua_State *L, bool on);
 /* An operation on these arrays is to wait, by the mode and their sizes. */
 bool lg_worth_waiting(lua_State *L, const struct rt_array *const *arrays, int count);
+/* Operations on arrays of fewer elements on the device do not wait; 0: all do, or none. */
+int lg_computed_below(lua_State *L, const struct rt_device *d);
 /* Gives a new, empty array the expression, whose reference it takes. Never raises. */
 void lg_wait(lua_State *L, struct rt_array *a, struct kn_expression *x);
 /* The same for a reduction, which holds much more than it will be itself: only the newest few wait on. [raises] */

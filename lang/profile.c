@@ -325,5 +325,9 @@ static const struct lg_function functions[] = {
 
 void lg_open_profile(lua_State *L)
 {
+    static const struct lg_function begun = {
+        "profile", profile_call, "gpu.profile(kernel, grid, block), to be called with the kernel's arguments",
+        "Launches the kernel when it is called with the kernel's arguments; ?gpu.profile tells more.", NULL};
     lg_register(L, "gpu", functions);
+    lg_document_call(L, profile_call, &begun);
 }

@@ -334,5 +334,9 @@ static const struct lg_function functions[] = {
 
 void lg_open_trace(lua_State *L)
 {
+    static const struct lg_function begun = {
+        "trace", trace_call, "gpu.trace(kernel, grid, block), to be called with the kernel's arguments",
+        "Launches the kernel when it is called with the kernel's arguments; ?gpu.trace tells more.", NULL};
     lg_register(L, "gpu", functions);
+    lg_document_call(L, trace_call, &begun);
 }

@@ -69,6 +69,15 @@ t.test("help", function()
   t.raises("there is no help on table; in a session ?name", gpu.help, {})
 end)
 
+t.test("a profile or trace that waits for the kernel's arguments says so", function()
+  local k = gpu.kernel "__global__ void k(int *x) { x[0] = 1; }"
+  for _, name in ipairs { "profile", "trace" } do
+    assert(help(gpu[name](k, 1, 32)):find("gpu." .. name .. "(kernel, grid, block), to be called with the kernel's arguments", 1, true))
+    assert(not help(gpu[name]):find("to be called", 1, true))
+  end
+  t.raises("there is no help on function", gpu.help, coroutine.wrap(print))
+end)
+
 t.test("help on a module, and on words", function()
   local fft = help("fft")
   assert(fft:find("gpu.fft.rfft  ", 1, true) and fft:find("gpu.fft.dctn  ", 1, true) and not fft:find("array.", 1, true))
