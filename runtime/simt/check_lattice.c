@@ -36,11 +36,21 @@ struct lattice {
     uint32_t tries;
 };
 
+struct touch {      /* what an instruction does */
+    struct sum sum; /* its address */
+    uint64_t facts;
+    int64_t size;
+    bool stores;
+    struct bounds all; /* of all threads, its first byte */
+};
+
 /* Can no multiple of an index lead so far that sums of them don't fit? */
 static bool is_near(const struct simt_sums *l, const struct sum *s)
 {
+    int64_t far;
     bool near = s->rest.most * llabs(s->rest.by) < FARTHEST;
-    for (int k = 0; k < INDICES; k++) near &= llabs(s->by[k]) < FARTHEST / l->extents[k];
+    for (int k = 0; k < INDICES; k++)
+        near &= !__builtin_mul_overflow(llabs(s->by[k]), l->extents[k], &far) && far < FARTHEST;
     return near;
 }
 
@@ -283,36 +293,43 @@ static struct bounds stretch_under(const struct simt_sums *l, const struct sum *
     return (struct bounds){rest.low + low, rest.high + high};
 }
 
-/* Does a thread never touch by one instruction what another one stores to by the other? */
-static bool never_meet(struct lattice *t, uint32_t store, uint32_t other)
+/* What an instruction touches. False: it isn't known. */
+static bool find_touch(const struct simt_sums *l, uint32_t pc, struct touch *x)
 {
-    const struct insn *a = &t->l->check->program->code[store], *b = &t->l->check->program->code[other];
-    const struct place *places = t->l->check->program->places;
-    struct sum r;
-    if (!sum_at(t->l, store, &t->sum) || !sum_at(t->l, other, &r) || !is_small(a->imm) || !is_small(b->imm))
-        return false;
-    int64_t between = r.start + b->imm - t->sum.start - a->imm, size = (int64_t)a->size * a->count,
-            other_size = (int64_t)b->size * b->count;
-    struct bounds x = stretch_under(t->l, &t->sum, places[store].facts),
-                  y = stretch_under(t->l, &r, places[other].facts);
-    if (x.high + a->imm + size <= y.low + b->imm || y.high + b->imm + other_size <= x.low + a->imm) return true;
-    if (!has_same_multiples(t, &r)) return false;
+    const struct insn *i = &l->check->program->code[pc];
+    x->facts = l->check->program->places[pc].facts;
+    x->stores = i->memory == MEMORY_STORE;
+    x->size = (int64_t)i->size * i->count;
+    if (i->memory == MEMORY_ATOMIC || !is_small(i->imm) || !sum_at(l, pc, &x->sum)) return false;
+    x->sum.start += i->imm;
+    x->all = stretch_under(l, &x->sum, x->facts);
+    return true;
+}
+
+/* Does a thread never touch by one instruction what another one stores to by the other? */
+static bool never_meet(struct lattice *t, const struct touch *a, const struct touch *b)
+{
+    int64_t between = b->sum.start - a->sum.start;
+    if (a->all.high + a->size <= b->all.low || b->all.high + b->size <= a->all.low) return true;
+    t->sum = a->sum;
+    if (!has_same_multiples(t, &b->sum)) return false;
     set_dimensions(t);
-    find_rules(t, places[store].facts & places[other].facts);
-    int64_t low = between + r.down - t->sum.up - size + 1, high = between + r.up - t->sum.down + other_size - 1;
+    find_rules(t, a->facts & b->facts);
+    int64_t low = between + b->sum.down - a->sum.up - a->size + 1,
+            high = between + b->sum.up - a->sum.down + b->size - 1;
     return is_small(low) && is_small(high) && forbids(t, 0, low, high);
 }
 
 /* ---- a launch ---- */
 bool simt_lattice_apart(const struct simt_sums *l, const uint32_t *pcs, size_t count)
 {
-    const struct insn *code = l->check->program->code;
+    struct touch x[MOST_SEEN];
     struct lattice t = {.l = l};
+    if (!count || count > MOST_SEEN) return false;
     for (size_t k = 0; k < count; k++)
-        if (code[pcs[k]].memory == MEMORY_ATOMIC) return false;
-    if (!count) return false;
+        if (!find_touch(l, pcs[k], &x[k])) return false;
     for (size_t k = 0; k < count; k++)
-        for (size_t j = 0; j < count && code[pcs[k]].memory == MEMORY_STORE; j++)
-            if (!never_meet(&t, pcs[k], pcs[j])) return false;
+        for (size_t j = 0; j < count && x[k].stores; j++)
+            if (!never_meet(&t, &x[k], &x[j])) return false;
     return true;
 }

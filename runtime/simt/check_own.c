@@ -17,10 +17,9 @@
 #include "runtime/simt/async.h"
 #include "runtime/simt/check_sums.h"
 
-#define UNROLLED  16 /* a loop's body stands there so often, at most */
-#define MOST_SEEN 64 /* instructions that touch an allocation */
+#define UNROLLED 16 /* a loop's body stands there so often, at most */
 
-#define FAMILIES  2 /* as of `a[i]` and `a[n - 1 - i]` */
+#define FAMILIES 2 /* as of `a[i]` and `a[n - 1 - i]` */
 
 struct stretch_of { /* what one instruction of an allocation touches beside the others, from `start` to below `end` */
     int64_t start, end;

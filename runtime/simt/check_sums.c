@@ -544,8 +544,10 @@ static struct sum with_congruence(const struct simt_sums *l, const struct term *
     bool leaf = t->kind <= TERM_SPECIAL, unary = t->kind >= TERM_EXTEND_S && t->kind <= TERM_NARROW;
     const struct sum *a = leaf ? &none : &l->of[(uint32_t)t->a - l->first],
                      *b = leaf || unary ? &none : &l->of[(uint32_t)t->b - l->first];
+    bool flows = t->kind == TERM_LOOP || t->kind == TERM_PASS || t->kind == TERM_WAY || t->kind == TERM_EITHER;
     struct sum s = settled(sum_of(l, t, a, b), t->wide);
     s.mod = simt_congruence_of(t, &s, a, b);
+    s.settled = leaf || (!flows && a->settled && (unary || b->settled));
     return s;
 }
 
@@ -567,7 +569,7 @@ bool simt_sums_find(struct simt_sums *l, const struct simt_check *c)
     for (int round = 0; round < ROUNDS && (changed || round < 2); round++) { /* bounds of loops may come behind them */
         for (uint32_t k = 0; k < count; k++) {
             const struct term *t = &c->program->terms[l->first + k];
-            l->of[k] = with_congruence(l, t);
+            if (!l->of[k].settled) l->of[k] = with_congruence(l, t);
         }
         changed = follow(l);
     }

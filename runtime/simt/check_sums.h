@@ -5,9 +5,10 @@
 
 #include "runtime/simt/check_inside.h"
 
-#define AXES     3
-#define INDICES  6 /* of thread and block */
-#define FARTHEST (INT64_C(1) << 46)
+#define AXES      3
+#define INDICES   6 /* of thread and block */
+#define FARTHEST  (INT64_C(1) << 46)
+#define MOST_SEEN 64 /* instructions that touch an allocation */
 
 /* Values of two threads whose indices are d[0], d[1], ... apart are by[0] * d[0] + by[1] * d[1] + ... apart, but for a
  * multiple of the modulus. */
@@ -39,6 +40,7 @@ struct sum { /* of 32 bits: its parts are, too, with a sign */
     bool natural;        /* then: 0 or more, whatever its parts may add up to */
     struct rest rest;
     struct congruence mod; /* also when nothing else is known */
+    bool settled;          /* no loop or branch is part of it: it is what it is at first */
 };
 
 struct passes { /* of a loop, each time that it is entered */
