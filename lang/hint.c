@@ -15,21 +15,22 @@
 #define FUNCT "a function is written function f(x) return x + 1 end, one without a name function(x) return x + 1 end"
 #define TUPLE                                                                                                          \
     "parentheses make no tuple: a shape is gpu.ones(3, 4) or gpu.ones{3, 4}, several values are local a, b = 1, 2"
-#define TRY   "what may fail is called by pcall: local ok, e = pcall(f, x); error(\"text\") raises, assert(x) checks"
-#define SLASH "a comment begins with --; // divides and rounds down"
-#define IF    "it is written if x > 1 then ... elseif y then ... else ... end"
-#define DOT   "gpu is no object: its functions are called with a dot, gpu.zeros(3), gpu.random.uniform(0, 1, 3)"
-#define ELEM  "whether a table has a key is t[k] ~= nil; which elements are among others x:isin(y); loops have in"
-#define METH  "a method is called with parentheses, x:sum(); a field has a dot, x.shape"
-#define MATH  "math's functions are for numbers; those for arrays are gpu's, gpu.sin(x), or methods, x:sin()"
-#define ITEM  "a reduction of all elements gives a number already: x:sum() is one"
-#define ADDR  "there are no addresses: a function returns what it makes, as x = gpu.zeros(n)"
-#define PICK  "x if c else y, or c ? x : y, is written c and x or y; of arrays gpu.where(c, x, y)"
+#define TRY    "what may fail is called by pcall: local ok, e = pcall(f, x); error(\"text\") raises, assert(x) checks"
+#define SLASH  "a comment begins with --; // divides and rounds down"
+#define IF     "it is written if x > 1 then ... elseif y then ... else ... end"
+#define DOT    "gpu is no object: its functions are called with a dot, gpu.zeros(3), gpu.random.uniform(0, 1, 3)"
+#define ELEM   "whether a table has a key is t[k] ~= nil; which elements are among others x:isin(y); loops have in"
+#define METH   "a method is called with parentheses, x:sum(); a field has a dot, x.shape"
+#define MATH   "math's functions are for numbers; those for arrays are gpu's, gpu.sin(x), or methods, x:sin()"
+#define ITEM   "a reduction of all elements gives a number already: x:sum() is one"
+#define LAUNCH "a launch gives nothing: what the kernel computed is in the arrays that it was given"
+#define ADDR   "there are no addresses: a function returns what it makes, as x = gpu.zeros(n)"
+#define PICK   "x if c else y, or c ? x : y, is written c and x or y; of arrays gpu.where(c, x, y)"
 
-/* The first row that holds. `message` is part of Lua's message (NULL: of any about syntax), `tokens` a run of tokens
- * that has the place of the error in it or before it; "..." in front: that stands anywhere in the line, "~": in all of
- * the source, "^": that begins it; NULL: any. NAME, NUMBER, STRING and OP (an operator of two numbers) stand for any
- * such token. */
+/* The first row that holds. `message` is part of Lua's message, with $ its end (NULL: any about syntax), `tokens` a run
+ * of tokens that has the place of the error in it or before it; "..." in front: that stands anywhere in the line, "~":
+ * in all of the source, "^": that begins it; NULL: any. NAME, NUMBER, STRING and OP (an operator of two numbers) stand
+ * for any such token. */
 static const struct {
     const char *message, *tokens, *text;
 } hints[] = {
@@ -174,12 +175,21 @@ static const struct {
     {"syntax error near", "NAME NUMBER", "a call has parentheses, f(3); one string or table alone can do without"},
     {"", "... gpu : NAME", DOT},
     {"", "... gpu . NAME : NAME", DOT},
+    {"attempt to index a nil value$", "... ) ( ", LAUNCH},
     {"on a shape value", NULL, LG_HINT_SHAPE},
     {"number expected, got shape", NULL, LG_HINT_SHAPE},
     {"(method 'unpack')", NULL, "it is written table.unpack(t), of shapes too"},
     {"(field 'integer index')", NULL, "no element has this index: a table's first one is t[1]"},
     {"(field '?')", NULL, "no element has this index or key: a table's first one is t[1]"},
 };
+
+/* Whether the part is in the message's first line; before a $, at its end. */
+static bool says(const char *message, const char *part)
+{
+    size_t n = strlen(part), line = strcspn(message, "\n");
+    if (n == 0 || part[n - 1] != '$') return strstr(message, part) != NULL;
+    return line >= n - 1 && memcmp(message + line - (n - 1), part, n - 1) == 0;
+}
 
 /* Whether the token is the word, or of the kind that it stands for. */
 static bool is(const struct lg_lexer *x, const struct lg_token *t, const char *word)
@@ -246,7 +256,7 @@ const char *lg_hint_brackets(const char *text, size_t length)
 const char *lg_hint(const struct lg_place *p, const char *message, bool syntax)
 {
     for (size_t i = 0; i < sizeof hints / sizeof *hints; i++) {
-        if (hints[i].message ? !strstr(message, hints[i].message) : !syntax) continue;
+        if (hints[i].message ? !says(message, hints[i].message) : !syntax) continue;
         if (!hints[i].tokens || matches(p, hints[i].tokens)) return hints[i].text;
     }
     return NULL;

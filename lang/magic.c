@@ -279,6 +279,12 @@ static int magic_writefile(struct lg_magic_call *call)
     return 0;
 }
 
+static bool is_cuda_file(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    return dot && (strcmp(dot, ".cu") == 0 || strcmp(dot, ".cuh") == 0);
+}
+
 static int magic_load(struct lg_magic_call *call)
 {
     size_t n = 0;
@@ -291,7 +297,8 @@ static int magic_load(struct lg_magic_call *call)
         lg_page(call->L, call->session, text, n);
         return 0;
     }
-    lua_pushfstring(call->L, "-- %%load %s\n", call->rest);
+    bool cuda = is_cuda_file(call->rest);
+    lua_pushfstring(call->L, cuda ? "%%%%cuda\n// %%load %s\n" : "-- %%load %s\n", call->rest);
     lua_pushlstring(call->L, text, n);
     lua_concat(call->L, 2);
     text = lua_tolstring(call->L, -1, &n);
@@ -440,8 +447,9 @@ const struct lg_magic lg_magics[] = {
      "name:show() shows everything. What programs in C print to stdout by themselves is not captured.",
      false, true, LG_TAKES_CODE, lg_magic_capture},
     {"run", "%run file [arguments]", "Runs a Lua file in this session.", true, false, LG_TAKES_FILE, magic_run},
-    {"load", "%load file", "Puts the text of a file into a cell, to be changed and run.", true, false, LG_TAKES_FILE,
-     magic_load},
+    {"load", "%load file",
+     "Puts the text of a file into a cell, to be changed and run, that of a .cu file behind %%cuda.", true, false,
+     LG_TAKES_FILE, magic_load},
     {"writefile", "%%writefile [-a] file", "Writes the rest of the cell to a file; -a appends.", false, true,
      LG_TAKES_FILE, magic_writefile},
     {"html", "%%html", "Shows the rest of the cell as HTML.\nAs %html it takes the rest of the line.", true, true,

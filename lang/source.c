@@ -2,6 +2,7 @@
  * shows functions as they were written. */
 #include "lang/session_state.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -61,8 +62,15 @@ static const char *read_file(lua_State *L, const char *path, size_t *length)
         n = fread(piece, 1, sizeof piece, f);
         luaL_addlstring(&b, piece, n);
     }
+    int error = ferror(f) ? errno : 0; /* a folder */
     fclose(f);
     luaL_pushresult(&b);
+    if (error) {
+        lua_pop(L, 1);
+        lua_pushnil(L);
+        errno = error;
+        return NULL;
+    }
     return lua_tolstring(L, -1, length);
 }
 

@@ -119,6 +119,10 @@ def test_load_puts_a_file_into_the_next_cell(terminal, tmp_path):
     t.send("\r")
     t.at_prompt(3)
     t.shows("21", "3>")
+    (tmp_path / "one.cu").write_text("__global__ void one(int *x) { *x = 1; }\n")
+    t.send(f"%load {tmp_path}/one.cu\r")
+    t.wait(lambda t: t.lines()[-1] == ".. __global__ void one(int *x) { *x = 1; }")
+    assert t.lines()[-3] == "4> %%cuda" and t.lines()[-2].startswith(".. // %load")
 
 
 def test_history_save_and_in(cli, tmp_path):

@@ -146,6 +146,7 @@ static const struct {
     {"try { y = 1 } catch { }", "", "pcall"},
     {"cudaMalloc(&x, 40)", "near '&'", "x = gpu.zeros(n)"},
     {"cudaMalloc((void **)&x, 40)", "near '*'", "x = gpu.zeros(n)"},
+    {"local k = function() return function() end end k(1, 32)(3):sum()", "index a nil value", "a launch gives nothing"},
     /* shapes, which are one value */
     {"local x = gpu.ones(2, 3) local h, w = x.shape return h * w", "on a shape value", "a, b = table.unpack(x.shape)"},
     {"local function f(x) local h, w = x.shape\nreturn 2 * w end f(gpu.ones(2, 3))", "(local 'w')",

@@ -414,6 +414,8 @@ TEST(files_by_magics)
     CHECK_INT(unlink(code), 0);
     snprintf(code, sizeof code, "%%load %s/a.lua", folder);
     CHECK_HAS(fails(code), "cannot read");
+    snprintf(code, sizeof code, "%%load %s", folder);
+    CHECK_HAS(fails(code), "Is a directory");
     CHECK_INT(rmdir(folder), 0);
 }
 
