@@ -227,6 +227,16 @@ int lg_raise_unknown(lua_State *L, const char *what, const char *name, int idx, 
     return luaL_error(L, "%s '%s'; gpu.help() lists what there is", what, name);
 }
 
+const char *lg_option_synonym(const char *name)
+{
+    static const char *const options[][2] = {{"dim", "axis"},         {"dims", "axis"},          {"axes", "axis"},
+                                             {"keepdim", "keepdims"}, {"keep_dims", "keepdims"}, {"type", "dtype"},
+                                             {"correction", "ddof"}};
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (strcmp(name, options[i][0]) == 0) return options[i][1];
+    return NULL;
+}
+
 const char *lg_option_name(lua_State *L)
 {
     if (lua_type(L, -2) == LUA_TSTRING) return lua_tostring(L, -2);

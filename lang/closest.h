@@ -16,6 +16,8 @@ int lg_raise_unknown(lua_State *L, const char *what, const char *name, int idx, 
 const char *lg_push_synonym(lua_State *L, const char *name);
 /* The name of an option: the key that lua_next pushed below its value. [raises] where it is no string */
 const char *lg_option_name(lua_State *L);
+/* What an option of NumPy's or PyTorch's is called here, such as axis for dim; NULL: nothing is known of it. */
+const char *lg_option_synonym(const char *name);
 /* Gives the table at the top, a module such as "gpu.fft", a metatable by which a name that it lacks raises what
  * lg_raise_unknown says, and a call that it is no function, but `instead`. [raises] */
 void lg_seal_module(lua_State *L, const char *name, const char *instead);

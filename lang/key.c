@@ -51,8 +51,10 @@ static int64_t resolve(lua_State *L, int64_t i, int axis, int64_t size)
 static void check_room(lua_State *L, const struct lg_key *k, size_t items)
 {
     if (items <= (size_t)k->a->ndim) return;
-    if (k->a->ndim == 1 && items <= 3 && !k->has_arrays)
-        luaL_error(L, "%d indices for an array of 1 axis; a range of it is written x[{{1, 2}}] or x[\"1:2\"]",
+    if (k->a->ndim == 1 && !k->has_arrays)
+        luaL_error(L,
+                   "%d indices for an array of 1 axis; a range of it is written x[{{1, 2}}] or x[\"1:2\"], elements by "
+                   "a list of indices x[gpu.array{1, 2}]",
                    (int)items);
     luaL_error(L, "%d indices for an array of %d axes", (int)items, k->a->ndim);
 }

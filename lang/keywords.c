@@ -1,3 +1,4 @@
+#include "lang/closest.h"
 #include "lang/keywords.h"
 
 #include <ctype.h>
@@ -97,6 +98,10 @@ static int raise_unknown(lua_State *L, const struct lg_function *row, const char
     for (int i = 0; i < count; i++)
         if (p[i].optional && (i >= given || p[i].floats)) known[names++] = p[i];
     if (row->doc && strstr(row->doc, "out = ")) known[names++] = (struct lg_parameter_name){.name = "out", .length = 3};
+    const char *synonym = lg_option_synonym(name);
+    for (int i = 0; synonym && i < names; i++)
+        if (strlen(synonym) == known[i].length && memcmp(synonym, known[i].name, known[i].length) == 0)
+            return luaL_error(L, "%s: there is no option '%s'; it is called %s", row->name, name, synonym);
     luaL_buffinit(L, &b);
     for (int i = 0; i < names; i++) {
         if (i) luaL_addstring(&b, i + 1 == names ? " and " : ", ");

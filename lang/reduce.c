@@ -51,6 +51,8 @@ static void check_option(lua_State *L, const char *key, int ndim, const char *nu
         check_axes(L, lua_gettop(L), ndim, r);
     else if (!strcmp(key, "keepdims"))
         r->keepdims = lg_check_flag(L, -1, key);
+    else if ((!number || strcmp(key, number)) && lg_option_synonym(key))
+        luaL_error(L, "there is no option '%s'; it is called %s", key, lg_option_synonym(key));
     else if (!number || strcmp(key, number))
         luaL_error(L, "there is no option '%s'; there are axis, keepdims%s%s and out", key, number ? ", " : "",
                    number ? number : "");

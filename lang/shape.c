@@ -7,7 +7,9 @@
 static void name_axis(lua_State *L, int idx)
 {
     int names = 0;
-    for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) names++;
+    for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1), names++)
+        if (lua_type(L, -2) == LUA_TSTRING && strcmp(lua_tostring(L, -2), "axis") != 0)
+            luaL_error(L, "there is no option '%s'; there is axis", lua_tostring(L, -2));
     if (lua_getfield(L, idx, "axis") != LUA_TNIL && names == 1)
         lua_replace(L, idx);
     else

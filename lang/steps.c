@@ -99,6 +99,10 @@ void lg_spread(lua_State *L, int idx, const char *what, const char *const names[
         int which = 0;
         const char *key = lg_option_name(L);
         while (which < count && strcmp(key, names[which]) != 0) which++;
+        const char *synonym = which == count ? lg_option_synonym(key) : NULL;
+        for (int i = 0; synonym && i < count; i++)
+            if (strcmp(synonym, names[i]) == 0)
+                luaL_error(L, "%s: there is no option '%s'; it is called %s", what, key, synonym);
         if (which == count) {
             luaL_Buffer b;
             luaL_buffinit(L, &b);
