@@ -69,7 +69,10 @@ t.test("an axis may be named", function()
   assert(gpu.concatenate({ x, x }, { axis = 2 }):equal(gpu.concatenate({ x, x }, 2)))
   assert(x:take(gpu.array { 2 }, { axis = 1 }):equal(x[{ { 2, 2 } }]))
   t.raises("there is no axis 3", x.cumsum, x, { axis = 3 })
-  for _, o in ipairs { { axis = 1, dtype = "float64" }, { axs = 1 }, {} } do t.raises("and not table", x.cumsum, x, o) end
+  t.raises("there is no option 'dtype'; there is axis", x.cumsum, x, { axis = 1, dtype = "float64" })
+  t.raises("there is no option 'axs'; there is axis", x.cumsum, x, { axs = 1 })
+  t.raises("and not table", x.cumsum, x, {})
+  t.raises("and not table", x.cumsum, x, { 1 })
 end)
 
 t.test("switches are booleans", function()

@@ -124,7 +124,7 @@ for _, device in ipairs(t.devices()) do
     local x = cube()
     t.raises({ "no axis 4", "has 3" }, x.flip, x, 4)
     t.raises("axis 2 is named twice", x.flip, x, 2, -2)
-    t.raises("flip: there is no option 'axes'; there is axis", x.flip, x, { axes = 1 })
+    t.raises("flip: there is no option 'axes'; it is called axis", x.flip, x, { axes = 1 })
     t.raises({ "2 shifts", "1 axes" }, x.roll, x, { 1, 2 }, { 1 })
     t.raises("no axis 0", x.roll, x, 1, 0)
     t.raises("a shift must be an integer", x.roll, x, { "a" }, { 1 })
