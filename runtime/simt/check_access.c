@@ -11,8 +11,8 @@
 #define NEAR 256 /* bytes beside an array */
 #define SOME 4   /* lanes that are better looked at together */
 
-/* What an address may belong to, at its first sight. ELSEWHERE, in host memory, has no shadow; GIVEN is by malloc,
- * TAKEN what free took back. */
+/* What an address may belong to, at its first sight. GIVEN is by malloc, or host memory that kernels may use; TAKEN
+ * what free took back; ELSEWHERE none of these. */
 enum place_kind { PLACE_NOWHERE, PLACE_FREED, PLACE_TAKEN, PLACE_ELSEWHERE, PLACE_VIEW, PLACE_GIVEN, PLACE_INSIDE };
 
 /* ---- reports ---- */
@@ -80,7 +80,7 @@ static uint32_t failing_lanes(const struct access *a, uint32_t m, bool shared)
     uint32_t failing = 0;
     EACH_LANE(l, m)
     {
-        const char *p = shared ? a->warp->shared + a->at[l] : (const char *)simt_host(a->at[l]);
+        const char *p = shared ? a->warp->shared + a->at[l] : (const char *)place_in_host(a->at[l]);
         failing |= (uint32_t)simt_swap_fails(a->insn, a->regs, l, p) << l;
     }
     return failing;
@@ -184,9 +184,11 @@ static enum place_kind find_place(const struct access *a, uint64_t address, stru
     enum place_kind given = find_given(a, address, out);
     if (given != PLACE_ELSEWHERE) return given;
     struct simt_mapped m;
-    if (address < SIMT_GLOBAL_BASE && simt_mapped_find(address, &m)) { /* host memory: only its bounds are checked */
-        *out = (struct span){.low = m.start, .high = m.start + m.bytes, .start = m.start};
-        return PLACE_ELSEWHERE;
+    if (address < SIMT_GLOBAL_BASE &&
+        simt_mapped_find(address, &m)) { /* host memory: the program may have written it */
+        a->block->given = *out = (struct span){.low = m.start, .high = m.start + m.bytes, .start = m.start};
+        a->block->given_turn = simt_heap_turn();
+        return PLACE_GIVEN;
     }
     if (!simt_find(address, &b))
         return simt_find_freed(address, &b) && !is_near_extent(c, address) ? PLACE_FREED : PLACE_NOWHERE;

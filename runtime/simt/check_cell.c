@@ -35,7 +35,8 @@ static bool same_value_at(const struct actor *x, record r, const char *p)
 static bool same_value(const struct actor *x, record r)
 {
     const struct access *a = x->access;
-    return same_value_at(x, r, x->shared ? a->warp->shared + a->at[x->lane] : (const char *)simt_host(a->at[x->lane]));
+    return same_value_at(x, r,
+                         x->shared ? a->warp->shared + a->at[x->lane] : (const char *)place_in_host(a->at[x->lane]));
 }
 
 /* Does it go on behind its instruction? Bulk copies do in shared memory, and what a cp.async reads. */
@@ -261,7 +262,7 @@ void simt_race_cells(const struct access *a, unsigned lane, bool shared, const s
 void simt_race_store(const struct access *a, uint64_t address, unsigned bytes, unsigned lane)
 {
     const struct insn *i = a->insn;
-    char *p = simt_host(address);
+    char *p = place_in_host(address);
     if (is_opaque(a)) return;
     if (i->count == 1 && i->size == (i->flags & F_WIDE ? 8 : 4)) {
         store_of_kernel(p, a->regs + i->d + (size_t)lane * i->size, bytes);

@@ -18,7 +18,7 @@ static struct shown show(const struct actor *x, record last, unsigned bytes)
     const record lanes = (record)(SIMT_WARP - 1) << THREAD_AT;
     struct shown s = {.me = {.who = x->me & ~lanes, .lanes = 1u << x->lane | a->alike}};
     uint64_t at = a->at[x->lane] + x->offset;
-    const char *p = x->shared ? a->warp->shared + at : (const char *)simt_host(at);
+    const char *p = x->shared ? a->warp->shared + at : (const char *)place_in_host(at);
     unsigned lane = is_of_this(x, last) ? record_thread(last) % SIMT_WARP : x->lane, size = a->insn->size;
     s.me.has_value = a->kind == ACCESS_WRITE && !is_opaque(a) && !a->check->strict;
     simt_tally_settle(a->block->worker);

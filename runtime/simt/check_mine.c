@@ -111,7 +111,7 @@ write_lanes(const struct access *a, uint32_t m, const struct ground *ground, sho
     const struct ground g = *ground;
     const char *from = stored_at(a, 0);
     const unsigned step = a->insn->flags & F_WIDE ? 8 : 4;
-    char *host = simt_host(g.start);
+    char *host = place_in_host(g.start);
     const uint64_t *at = a->at;
     uint32_t left = 0;
     EACH_LANE(l, m)

@@ -376,7 +376,7 @@ static bool finds_other(const struct strong *s, unsigned lane)
     if (s->spot[l] == at) return false;
     if (s->table[lane] == &a->block->places)
         return simt_swap_fails(a->insn, a->regs, lane, a->warp->shared + (uint32_t)at);
-    return at < SHARED_SPOT && at >= SIMT_GLOBAL_BASE && simt_swap_fails(a->insn, a->regs, lane, simt_host(at));
+    return at < SHARED_SPOT && at >= SIMT_GLOBAL_BASE && simt_swap_fails(a->insn, a->regs, lane, place_in_host(at));
 }
 
 /* Before a compare-and-swap: what it expects, whose place what it finds may take. */

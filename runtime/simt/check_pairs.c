@@ -195,7 +195,7 @@ static inline bool is_same(const struct toucher *t, short_record other, unsigned
     const short_record lanes = ((1u << 5) - 1) << MOMENT_BITS;
     unsigned l = (other & lanes) >> MOMENT_BITS;
     bool of_this = !((other ^ t->me) & ~lanes) && l != lane && a->at[l] == a->at[lane];
-    return is_there(of_this ? stored_at(a, l) : simt_host(a->at[lane]), stored_at(a, lane), a->bytes);
+    return is_there(of_this ? stored_at(a, l) : place_in_host(a->at[lane]), stored_at(a, lane), a->bytes);
 }
 
 /* Is it a store of what all those before stored that nothing orders before it? */

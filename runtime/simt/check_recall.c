@@ -37,7 +37,7 @@ static size_t recall(struct block *b, const struct once *o, const char *at, char
             if (c->parallel)
                 memcpy(to, values + k * lanes * width, width);
             else
-                memcpy(to, (char *)simt_host(a.at[l]) + (size_t)k * n.insn->size, n.insn->size);
+                memcpy(to, (char *)place_in_host(a.at[l]) + (size_t)k * n.insn->size, n.insn->size);
         }
         values += width;
     }

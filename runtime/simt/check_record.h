@@ -62,6 +62,12 @@ typedef _Atomic uint64_t pair;
 #define PAIR_BUSY   (UINT64_MAX - 1) /* a host thread is at it */
 #define PAIR_LISTED (UINT64_MAX - 2) /* as LISTED */
 
+/* Where the host has what kernels have at an address of global memory, or of host memory that they may use. */
+static inline char *place_in_host(uint64_t address)
+{
+    return address < SIMT_GLOBAL_BASE ? (char *)(uintptr_t)address : simt_host(address);
+}
+
 /* What the checks themselves read and write of a kernel's memory: the kernel's threads may do so too at that time, and
  * whatever is found or left there is right. By these names, ThreadSanitizer lets them pass. */
 static inline void load_of_kernel(void *to, const char *from, size_t bytes)
@@ -207,7 +213,8 @@ static inline pair *pairs_of(const struct line *l, unsigned log)
 }
 /* The same, made if need be; NULL: no memory. */
 pair *simt_shadow_pairs(const struct line *l, unsigned log);
-/* The lines of a chunk, which is counted from the start of global memory; NULL: no memory. */
+/* The lines of a chunk, which is counted from the start of global memory, around which host memory lies that kernels
+ * may use; NULL: no memory. */
 struct line *simt_shadow_lines(uint64_t chunk);
 /* Makes cells of at most 1 << log bytes: of a line of global memory; of `bytes` bytes of shared memory. */
 bool simt_shadow_line(const struct simt_check *c, struct line *l, unsigned log);

@@ -41,7 +41,7 @@ static inline bool touch_row(const struct row *r, uint64_t start, unsigned bytes
         if (!r->write && is_settled(c, l, s.words)) continue;
         lock_line(c, l);
         ok = touch_strips(c, l, &s, &r->now, r->write);
-        if (ok && from && c->parallel) store_of_kernel(simt_host(at), from + before, part);
+        if (ok && from && c->parallel) store_of_kernel(place_in_host(at), from + before, part);
         unlock_line(c, l);
     }
     return ok;
@@ -83,7 +83,7 @@ static inline bool touch_both(const struct row *r, uint64_t at, record me, const
     const struct simt_check *c = r->block->check;
     const struct span *s = r->span;
     uint64_t offset = at % (1u << SHADOW_CHUNK);
-    const char *host = simt_host(at);
+    const char *host = place_in_host(at);
     if (offset == (1u << SHADOW_CHUNK) - LINE || !is_written(s, at) || !is_written(s, at + LINE)) return false;
     struct line *l = line_at(r->span, at);
     return l && touch_line(c, l, me, r, host, from) &&

@@ -19,6 +19,12 @@ struct part {
     _Atomic(void *) chunks[CHUNKS];
 };
 static _Atomic(void *) parts[PARTS]; /* by address; launches run one after the other */
+/* Chunks of host memory that kernels may use, found by their numbers, which lie anywhere: a table without removal. */
+#define HOST_CHUNKS 1024
+static struct host_chunk {
+    _Atomic uint64_t number; /* 0: free */
+    _Atomic(void *) room;
+} host_chunks[HOST_CHUNKS];
 static _Atomic size_t shadow_bytes;
 static _Atomic(record *) retired; /* cells that are no longer in use; each begins with the next one's address */
 
@@ -57,13 +63,33 @@ pair *simt_shadow_pairs(const struct line *l, unsigned log)
     return all ? all + (line_index(l) * LINE >> log) : NULL;
 }
 
+static struct line *host_lines(uint64_t chunk)
+{
+    for (uint64_t k = mixed(chunk) >> 32, tries = 0; tries < HOST_CHUNKS; k++, tries++) {
+        struct host_chunk *h = &host_chunks[k % HOST_CHUNKS];
+        uint64_t none = 0;
+        atomic_compare_exchange_strong(&h->number, &none, chunk);
+        if (atomic_load(&h->number) != chunk) continue;
+        struct chunk_room *r = get_or_make(&h->room, sizeof *r);
+        return r ? chunk_in(r)->lines : NULL;
+    }
+    return NULL;
+}
+
 struct line *simt_shadow_lines(uint64_t chunk)
 {
     uint64_t part = chunk >> PART_BITS;
-    if (part >= PARTS) return NULL;
+    if (part >= PARTS) return host_lines(chunk);
     struct part *p = get_or_make(&parts[part], sizeof *p);
     struct chunk_room *r = p ? get_or_make(&p->chunks[chunk % CHUNKS], sizeof *r) : NULL;
     return r ? chunk_in(r)->lines : NULL;
+}
+
+static void free_room(struct chunk_room *r)
+{
+    for (size_t l = 0; r && l < CHUNK_LINES; l++) free(chunk_in(r)->strips[l].cells.writes);
+    for (int log = 0; r && log < PAIR_SIZES; log++) free(chunk_in(r)->pairs[log]);
+    free(r);
 }
 
 void simt_shadow_trim(void)
@@ -75,13 +101,12 @@ void simt_shadow_trim(void)
     if (atomic_load(&shadow_bytes) <= KEEP) return;
     for (size_t i = 0; i < PARTS; i++) {
         struct part *p = atomic_exchange(&parts[i], NULL);
-        for (size_t k = 0; p && k < CHUNKS; k++) {
-            struct chunk_room *r = p->chunks[k];
-            for (size_t l = 0; r && l < CHUNK_LINES; l++) free(chunk_in(r)->strips[l].cells.writes);
-            for (int log = 0; r && log < PAIR_SIZES; log++) free(chunk_in(r)->pairs[log]);
-            free(r);
-        }
+        for (size_t k = 0; p && k < CHUNKS; k++) free_room(p->chunks[k]);
         free(p);
+    }
+    for (size_t i = 0; i < HOST_CHUNKS; i++) {
+        free_room(atomic_exchange(&host_chunks[i].room, NULL));
+        atomic_store(&host_chunks[i].number, 0);
     }
     atomic_store(&shadow_bytes, 0);
 }

@@ -103,7 +103,7 @@ static bool find_place(const struct access *a, uint32_t *m, unsigned log, struct
     x->pairs = x->lines ? simt_shadow_pairs(x->lines, log) : NULL;
     if (!x->pairs) return false;
     x->pages = chunk_of(x->lines)->pages[log];
-    x->host = simt_host(x->start);
+    x->host = place_in_host(x->start);
     x->from = a->kind == ACCESS_WRITE && parallel ? stored_at(a, 0) : NULL;
     x->step = i->flags & F_WIDE ? 8 : 4;
     x->launch = a->check->number;

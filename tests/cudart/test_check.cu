@@ -1,4 +1,4 @@
-// LUNARRAY_CHECK=1: what is wrong with a program's kernels, in the words of its source. The tests run themselves with it.
+// LUNARRAY_CHECK=1, or strict: what is wrong with a program's kernels, in its own words. Tests run themselves with it.
 #include <cassert>
 #include "tests/cudart/program.h"
 
@@ -20,20 +20,31 @@ __global__ void add(const int *x, int *y)
     y[threadIdx.x] += x[threadIdx.x];
 }
 
+__global__ void mark(int *y)
+{
+    y[threadIdx.x / 2] = 5;
+}
+
+__global__ void shift(int n, int *y)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n - 1) y[i] = y[i + 1];
+}
+
 __global__ void stop(int n)
 {
     assert(n > 5);
 }
 
 /* The program's output, with the variable set. */
-static const char *checked(const char *test)
+static const char *checked(const char *test, const char *how = "1")
 {
     static char text[20000];
     char path[1000], command[1200];
     ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
     CHECK(length > 0);
     path[length] = 0;
-    snprintf(command, sizeof command, "LUNARRAY_CHECK=1 %s %s 2>&1", path, test);
+    snprintf(command, sizeof command, "LUNARRAY_CHECK=%s %s %s 2>&1", how, path, test);
     FILE *f = popen(command, "r");
     CHECK(f != NULL);
     size_t n = fread(text, 1, sizeof text - 1, f);
@@ -103,8 +114,45 @@ TEST(an_assertion)
         return;
     }
     const char *text = checked("an_assertion");
-    CHECK_HAS(text, "test_check.cu:25: assertion `n > 5' failed");
+    CHECK_HAS(text, "test_check.cu:36: assertion `n > 5' failed");
     CHECK_HAS(text, "in kernel stop, block (0, 0, 0), thread (0, 0, 0), which stopped");
+}
+
+TEST(threads_that_store_the_same)
+{
+    if (inside()) {
+        int *y = managed<int>(64);
+        mark<<<1, 128>>>(y);
+        OK(cudaDeviceSynchronize());
+        OK(cudaFree(y));
+        return;
+    }
+    CHECK_HAS(checked("threads_that_store_the_same"), "LUNARRAY_CHECK: 1 launch checked, 0 reports");
+    CHECK_HAS(checked("threads_that_store_the_same", "strict"), "race: y[0] written by several threads");
+}
+
+TEST(races_in_memory_of_the_host)
+{
+    int *managed_too = managed<int>(1000), *pinned;
+    OK(cudaMallocHost(&pinned, 1000 * sizeof *pinned));
+    for (int i = 0; i < 1000; i++) managed_too[i] = pinned[i] = i;
+    if (inside()) {
+        shift<<<4, 256>>>(1000, getenv("PINNED") ? pinned : managed_too);
+        OK(cudaDeviceSynchronize());
+        for (int i = 0; i < 64; i++) pinned[i] = i;
+        add<<<1, 64>>>(pinned, managed_too);
+        OK(cudaDeviceSynchronize());
+    } else {
+        for (int k = 0; k < 2; k++) {
+            k ? setenv("PINNED", "1", 1) : unsetenv("PINNED");
+            const char *text = checked("races_in_memory_of_the_host");
+            CHECK_HAS(text, "test_check.cu:31: race: y[");
+            CHECK_HAS(text, "written and read");
+            CHECK_HAS(text, "LUNARRAY_CHECK: 2 launches checked, 1 report");
+        }
+    }
+    OK(cudaFreeHost(pinned));
+    OK(cudaFree(managed_too));
 }
 
 TEST(a_program_with_nothing_wrong)
