@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "lang/hint.h"
+#include "lang/lexer.h"
 #include "lang/lookup.h"
 #include "lang/session_state.h"
 #include "runtime/spelling.h"
@@ -93,12 +94,58 @@ static const char *quoted(const char *message, bool syntax, size_t *n)
     return open;
 }
 
+/* "step: parameter 2 'n' (int) expects ...": which one; 0 in other messages. The name is one of the kernel's. */
+static int parameter(const char *message)
+{
+    int number = 0, used = 0;
+    const char *at = strstr(message, ": parameter ");
+    if (!at || memchr(message, '\n', (size_t)(at - message))) return 0;
+    return sscanf(at, ": parameter %d '%n", &number, &used) == 1 && used ? number : 0;
+}
+
+/* Marks that argument of the line's launch, k(grid, block)(arguments), where there is only one. */
+static void mark_argument(struct excerpt *x, int number)
+{
+    struct lg_lexer l;
+    struct lg_token t, before = {0};
+    size_t from = 0, to = 0;
+    int depth = 0, launches = 0, at = 0;
+    lg_lexer_init(&l, x->from, (size_t)(x->to - x->from));
+    for (; lg_lexer_code(&l, &t); before = t) {
+        bool opens = lg_token_is(&l, &t, "(") || lg_token_is(&l, &t, "{") || lg_token_is(&l, &t, "[");
+        bool closes = lg_token_is(&l, &t, ")") || lg_token_is(&l, &t, "}") || lg_token_is(&l, &t, "]");
+        if (!at && lg_token_is(&l, &t, "(") && lg_token_is(&l, &before, ")")) {
+            launches++;
+            at = depth = 1;
+            continue;
+        }
+        if (!at) continue;
+        depth += opens - closes;
+        if (depth == 0) {
+            at = 0;
+        } else if (depth == 1 && lg_token_is(&l, &t, ",")) {
+            at++;
+        } else if (at == number && launches == 1) {
+            if (!to) from = t.start;
+            to = t.end;
+        }
+    }
+    if (launches != 1 || !to) return;
+    x->mark = x->from + from;
+    x->width = to - from;
+}
+
 static void find_mark(lua_State *L, struct excerpt *x, const char *message, bool syntax)
 {
     size_t n = 0;
-    const char *text = quoted(message, syntax, &n);
+    int number = syntax ? 0 : parameter(message);
+    const char *text = number ? NULL : quoted(message, syntax, &n);
     x->mark = x->from;
     x->width = (size_t)(x->to - x->from);
+    if (number) {
+        mark_argument(x, number);
+        return;
+    }
     if (syntax && strstr(message, "near <eof>")) {
         x->mark = x->to;
         x->width = 1;

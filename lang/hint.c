@@ -84,6 +84,7 @@ static const struct {
     {"',' expected", "... for NAME", LOOP},
     {"'do' expected", "... for NAME", LOOP},
     {"'do' expected", "... while", "a loop is while x < 3 do ... end"},
+    {"'do' expected", NULL, LOOP},
     {"'then' expected", NULL, IF},
     {"'end' expected", "... else if", "elseif is one word: else if opens another if, which has an end of its own"},
     {NULL, "... elif", IF},

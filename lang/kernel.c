@@ -86,7 +86,8 @@ static const struct rt_kernel *kernel_on(lua_State *L, struct lg_kernel *k, stru
     return &k->loaded[i];
 }
 
-static void read_argument(lua_State *L, int idx, struct rt_arg *a)
+/* `p` is NULL for one that there is no parameter for. */
+static void read_argument(lua_State *L, int idx, const struct rt_param *p, struct rt_arg *a)
 {
     *a = (struct rt_arg){0};
     switch (lua_type(L, idx)) {
@@ -126,9 +127,10 @@ static void read_argument(lua_State *L, int idx, struct rt_arg *a)
     default: break;
     }
     a->kind = RT_ARG_NULL;
-    a->what = lua_type(L, idx) == LUA_TTABLE      ? "a table; gpu.array makes an array of one"
-              : lua_type(L, idx) == LUA_TFUNCTION ? "a function"
-                                                  : lg_type_name(L, idx);
+    a->what = lg_type_name(L, idx);
+    if (lua_type(L, idx) == LUA_TFUNCTION) a->what = "a function";
+    if (lua_type(L, idx) == LUA_TTABLE)
+        a->what = p && p->kind == RT_PARAM_POINTER ? "a table; gpu.array makes an array of one" : "a table";
 }
 
 /* Where the arguments say that the kernel runs: on the first array's device, else where it was compiled for. */
@@ -149,7 +151,9 @@ void lg_read_call(lua_State *L, const struct lg_launch *l, struct lg_call *out)
     struct rt_error *e = lg_error_box(L);
     out->count = (size_t)lua_gettop(L) - 1;
     out->args = out->count > LG_ARGS_ON_STACK ? lua_newuserdatauv(L, out->count * sizeof *out->args, 0) : out->small;
-    for (size_t i = 0; i < out->count; i++) read_argument(L, (int)i + 2, &out->args[i]);
+    const struct rt_entry *entry = k->loaded[0].entry;
+    for (size_t i = 0; i < out->count; i++)
+        read_argument(L, (int)i + 2, i < entry->param_count ? &entry->params[i] : NULL, &out->args[i]);
     out->device = choose_device(k, out->args, out->count);
     out->on = kernel_on(L, k, out->device);
     out->launch = l->launch;

@@ -216,6 +216,13 @@ t.test("functions of numbers as functions of arrays", function()
   t.eq(gpu.vectorize("__device__ float f(float x) { return x + N; }", { options = { "-DN=5" } })(x)[1], 6)
 end)
 
+t.test("a table is told how it becomes an array, where one is wanted", function()
+  local k = gpu.kernel("__global__ void k(int n, float *x) { }")(1, 1)
+  t.raises({ "parameter 2 'x'", "got a table; gpu.array makes an array of one" }, k, 1, { 1, 2 })
+  local e = t.raises({ "parameter 1 'n' (int) expects an integer, got a table" }, k, { 1 }, gpu.zeros(1, { device = device }))
+  assert(not e:find("gpu.array", 1, true), e)
+end)
+
 t.test("names that CUDA C has otherwise", function()
   for said, hint in pairs { ["int i = threadidx.x;"] = "did you mean threadIdx?", ["syncthreads();"] = "did you mean __syncthreads?",
     ["_shared float s[3];"] = "did you mean __shared__?", ["local i = 3;"] = "kernels are CUDA C, not Lua",

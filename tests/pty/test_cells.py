@@ -167,3 +167,20 @@ def test_arrays_fit_on_the_terminal(terminal, columns):
     rows = [line for line in t.lines() if line.startswith("  ") and line.strip()]
     assert [n for line in rows if "..." not in line for n in line.split()][-40:] == [str(n) for n in range(1, 41)]
     assert all(len(line) <= columns for line in rows) and max(map(len, rows)) > columns - 8
+
+
+def test_the_caret_is_below_the_argument(terminal):
+    t = ready(terminal, columns=100, LUNARRAY_DEVICE="simt")
+    t.send("k = gpu.kernel '__global__ void k(int n, float *x) { }' x = gpu.zeros(4)\r")
+    t.at_prompt(2)
+    for number, (cell, caret) in enumerate({
+        "k(1, 32)(x, x)": "         ^",
+        "k({1, 2}, 32)(1, x['::2'])": "                 ^~~~~~~~",
+        "k:forall(4)(math.sqrt(2), x)": "            ^~~~~~~~~~~~",
+        "k(1, 32)(1, x) k(1, 32)(2.5, x)": "^" + 30 * "~",  # which of them is not known
+    }.items(), 2):
+        t.send(cell + "\r")
+        t.at_prompt(number + 1)
+        lines = t.lines()
+        at = max(i for i, line in enumerate(lines) if line.endswith("| " + cell))
+        assert lines[at + 1] == "      | " + caret, lines

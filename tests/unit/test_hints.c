@@ -45,6 +45,8 @@ static const struct {
     {"y = 'abc", "unfinished string", "[[ ... ]]"},
     /* blocks */
     {"for i in range(10):", "<name> expected near <eof>", "for i = 0, 9 do"},
+    {"for i in range(3):\n  print(i)\n", "'do' expected near <eof>", "for i = 0, 9 do"},
+    {"for i in range(3):\n  print(i)\ny = 3", "'do' expected near 'y'", "for i = 0, 9 do"},
     {"while n > x:", "<name> expected near <eof>", "while x < 3 do"},
     {"if n > x:", "<name> expected near <eof>", "if x > 1 then"},
     {"for i in range(10): print(i)", "'do' expected near <eof>", "for i = 0, 9 do"},
