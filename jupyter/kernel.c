@@ -208,12 +208,12 @@ static int64_t clock_ns(clockid_t clock)
 static void answer(struct jp_kernel *k, struct jp_message *m)
 {
     const struct handler *h = find_handler(m);
-    if (!m->begun) jp_server_status(k->server, &m->header_text, "busy");
+    jp_server_begin(k->server, m);
     if (h)
         h->answer(k, m);
     else
         jp_server_reply_unknown(k->server, m);
-    jp_server_status(k->server, &m->header_text, "idle");
+    jp_server_end(k->server, m);
     jp_message_free(m);
 }
 
@@ -241,10 +241,10 @@ static bool answer_states(struct lg_session *second, void *kernel)
             jp_server_put_back(k->server, m);
             continue;
         }
-        jp_server_status(k->server, &m->header_text, "busy");
+        jp_server_begin(k->server, m);
         jp_server_publish(k->server, "comm_msg", &m->header_text,
                           json_pack("{s:s, s:o}", "comm_id", id, "data", json_loads(state, 0, NULL)));
-        jp_server_status(k->server, &m->header_text, "idle");
+        jp_server_end(k->server, m);
         jp_message_free(m);
         jp_server_done(k->server);
     }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "jupyter/capture.h"
-#include "jupyter/server.h"
+#include "jupyter/server_state.h"
 
 static void send_text(struct jp_server *s, struct jp_outgoing *o, const char *content)
 {
@@ -30,6 +30,30 @@ void jp_server_status(struct jp_server *s, const struct jp_frame *parent, const 
         .channel = JP_IOPUB, .type = topic.data, .addresses = &topic, .address_count = 1, .parent = parent};
     snprintf(content, sizeof content, "{\"execution_state\":\"%s\"}", state);
     send_text(s, &o, content);
+}
+
+void jp_server_begin(struct jp_server *s, struct jp_message *m)
+{
+    if (m->begun) return;
+    m->begun = true;
+    pthread_mutex_lock(&s->states);
+    if (strcmp(m->type, "execute_request") == 0) {
+        m->outer = s->executing;
+        s->executing = m;
+    }
+    jp_server_status(s, &m->header_text, "busy");
+    pthread_mutex_unlock(&s->states);
+}
+
+void jp_server_end(struct jp_server *s, struct jp_message *m)
+{
+    pthread_mutex_lock(&s->states);
+    struct jp_message **at = &s->executing;
+    while (*at && *at != m) at = &(*at)->outer;
+    if (*at) *at = m->outer;
+    jp_server_status(s, &m->header_text, "idle");
+    if (s->executing) jp_server_status(s, &s->executing->header_text, "busy");
+    pthread_mutex_unlock(&s->states);
 }
 
 void jp_server_publish(struct jp_server *s, const char *type, const struct jp_frame *parent, json_t *content)

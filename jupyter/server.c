@@ -57,12 +57,12 @@ static void begin_shutdown(struct jp_server *s)
     s->hooks.interrupt(s->hooks.context);
 }
 
-static void handle_here(struct jp_server *s, const struct jp_message *m)
+static void handle_here(struct jp_server *s, struct jp_message *m)
 {
     const struct jp_frame *parent = &m->header_text;
     const char *type;
     json_t *answer = jp_subshells_answer(&s->subshells, m, &type);
-    jp_server_status(s, parent, "busy");
+    jp_server_begin(s, m);
     if (strcmp(m->type, "kernel_info_request") == 0) {
         jp_server_reply(s, m, "kernel_info_reply", s->hooks.kernel_info());
     } else if (strcmp(m->type, "is_complete_request") == 0 && m->channel == JP_SHELL) {
@@ -83,16 +83,16 @@ static void handle_here(struct jp_server *s, const struct jp_message *m)
     } else {
         jp_server_reply_unknown(s, m);
     }
-    jp_server_status(s, parent, "idle");
+    jp_server_end(s, m);
 }
 
 /* A request for a subshell that was deleted, or never was. */
-static void refuse(struct jp_server *s, const struct jp_message *m)
+static void refuse(struct jp_server *s, struct jp_message *m)
 {
     char type[128];
-    jp_server_status(s, &m->header_text, "busy");
+    jp_server_begin(s, m);
     if (jp_reply_type(m, type, sizeof type)) jp_server_reply(s, m, type, jp_subshells_unknown(m->subshell));
-    jp_server_status(s, &m->header_text, "idle");
+    jp_server_end(s, m);
 }
 
 /* Whether the main thread waits for requests: nothing but this thread can give it anything to do. */
@@ -107,9 +107,8 @@ static bool main_rests(struct jp_server *s)
 /* A client is told at once, before a thread has woken, and has taken that in when there is more. */
 static void begin(struct jp_server *s, struct jp_message *m)
 {
-    jp_server_status(s, &m->header_text, "busy");
+    jp_server_begin(s, m);
     jp_server_flush(s);
-    m->begun = true;
 }
 
 static void gather(struct jp_server *s)
@@ -147,7 +146,7 @@ static bool complete_here(struct jp_server *s, struct jp_message *m)
     if (!content) return false;
     jp_server_reply(s, m, "complete_reply", content);
     jp_server_flush(s);
-    jp_server_status(s, &m->header_text, "idle");
+    jp_server_end(s, m);
     return true;
 }
 
@@ -383,6 +382,7 @@ static void release(struct jp_server *s)
     if (s->wake >= 0) close(s->wake);
     pthread_cond_destroy(&s->changed);
     pthread_mutex_destroy(&s->sockets);
+    pthread_mutex_destroy(&s->states);
     pthread_mutex_destroy(&s->lock);
     jp_subshells_close(&s->subshells);
     jp_wire_close(&s->wire);
@@ -406,6 +406,7 @@ struct jp_server *jp_server_open(struct jp_connection *c, const struct jp_server
     s->hooks = *hooks;
     pthread_mutex_init(&s->lock, NULL);
     pthread_mutex_init(&s->sockets, NULL);
+    pthread_mutex_init(&s->states, NULL);
     pthread_cond_init(&s->changed, NULL);
     s->inbox_end = &s->inbox;
     s->inputs_end = &s->inputs;

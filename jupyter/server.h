@@ -74,8 +74,13 @@ void jp_server_quit(struct jp_server *s);
 
 /* send.c. Builds and posts a message, whose content is given apart. */
 void jp_server_send(struct jp_server *s, struct jp_outgoing *o, json_t *content);
-/* What every request begins and ends with: "busy", "idle". */
+/* A NULL parent means {}. */
 void jp_server_status(struct jp_server *s, const struct jp_frame *parent, const char *state);
+/* What every request begins and ends with: its status "busy", unless it has begun already, and "idle". Behind the
+ * "idle" of one that was answered while a cell runs that cell is "busy" once more: front ends show the last status that
+ * came. Any thread. */
+void jp_server_begin(struct jp_server *s, struct jp_message *m);
+void jp_server_end(struct jp_server *s, struct jp_message *m);
 /* The same for the usual ones. Content is a new reference that is taken; NULL is dropped and logged. */
 void jp_server_publish(struct jp_server *s, const char *type, const struct jp_frame *parent, json_t *content);
 void jp_server_reply(struct jp_server *s, const struct jp_message *request, const char *type, json_t *content);

@@ -40,6 +40,9 @@ struct jp_server {
     atomic_bool cancel_wanted, attend_wanted;
     struct jp_subshells subshells;
 
+    pthread_mutex_t states;       /* of who says that a request has begun or ended; none of the others is waited with */
+    struct jp_message *executing; /* the innermost cell that has begun */
+
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct jp_message *inbox, **inbox_end;

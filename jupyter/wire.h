@@ -49,7 +49,8 @@ struct jp_frame {
 
 /* A message from a client. Owns all that it points to. */
 struct jp_message {
-    struct jp_message *next; /* for queues */
+    struct jp_message *next;  /* for queues */
+    struct jp_message *outer; /* the cell that runs around this one */
     enum jp_channel channel;
     struct jp_frame identities[JP_MAX_IDENTITIES];
     size_t identity_count;

@@ -384,6 +384,7 @@ const text = selector => Array.from(document.querySelectorAll(selector)).map(e =
 return {completer: text('.jp-Completer-item .jp-Completer-match'), types: text('.jp-Completer-item .jp-Completer-typeExtended'),
         inspector: text('.jp-Inspector-content').join(''), dialog: text('.jp-Dialog-header').join('')};
 """
+KERNEL = "window.jupyterapp.shell.currentWidget.context.sessionContext.session.kernel"
 
 
 def test_the_notebooks_tools(lab, browser):
@@ -422,6 +423,9 @@ def test_the_notebooks_tools(lab, browser):
     browser.execute_script(TYPE, "print('endless') while true do end")
     run()
     wait_for(browser, "the endless cell", lambda: cell()["text"] == "endless\n" and cell()["prompt"] == "[*]:")
+    # Completion, among others, is answered while the cell runs, and has the page show the kernel's state anew.
+    browser.execute_script(f"return {KERNEL}.requestComplete({{code: 'gpu.lins', cursor_pos: 8}}).then(() => null);")
+    wait_for(browser, "the busy kernel", lambda: browser.execute_script(f"return {KERNEL}.status") == "busy")
     inside.find_element(find, "[data-jp-item-name=interrupt] jp-button, [data-jp-item-name=interrupt] button").click()
     wait_for(browser, "the interrupt", lambda: cell()["errors"] == 1 and "nterrupted" in cell()["text"])
     browser.execute_script(TYPE, "print(here and 'kept' or 'gone')")

@@ -61,6 +61,18 @@ def client_asks_all(client):
     assert "begun" in client.ask("history_request", {"hist_access_type": "tail", "n": 1})[0]["history"][0][2]
 
 
+def test_the_last_status_while_a_cell_runs_is_busy(client, busy):
+    """Front ends show the last one, whatever it belongs to: to a completion, or to a subshell that is let go."""
+    subshell = client.ask("create_subshell_request", {}, "control")[0]["subshell_id"]
+    for kind, content, channel in (("complete_request", {"code": "mine.al", "cursor_pos": 7}, "shell"),
+                                   ("kernel_info_request", {}, "shell"),
+                                   ("delete_subshell_request", {"subshell_id": subshell}, "control")):
+        client.early = []
+        client.ask(kind, content, channel)
+        m = client.recv("iopub")
+        assert (m["type"], m["content"], m["parent"]["msg_id"]) == ("status", {"execution_state": "busy"}, busy), m
+
+
 WAITS = {
     "a program's output": "local f = io.popen('cat {path}') print('begun') print(f:read())",
     "a program's end": "local f = io.popen('cat > /dev/null; read line < {path}; echo $line', 'w') print('begun') f:write(('x'):rep(100000)) f:close()",
