@@ -68,7 +68,8 @@ struct split {
 };
 
 struct range {
-    uint64_t low, high; /* a live allocation: [low, high) */
+    uint64_t low, high; /* a live allocation, or host memory that kernels may use: [low, high) */
+    ptrdiff_t bias;     /* from its addresses to the host's */
     uint64_t last;      /* where the last full warp's access began */
 };
 
@@ -329,6 +330,8 @@ static inline uint64_t simt_window_address(uint32_t base, int64_t offset)
  * space: PTX_GENERIC, GLOBAL, SHARED, LOCAL (offsets in the latter two). */
 void *simt_lane_address(struct warp *w, const struct insn *i, int lane, enum ptx_space space, uint64_t address,
                         uint32_t size, bool store);
+/* Remembers the allocation, or host memory that kernels may use, which holds these bytes. False: there is none. */
+bool simt_range_find(struct worker *k, struct range *g, uint64_t address, uint64_t bytes);
 /* A string of device memory; copies at most n - 1 bytes. */
 bool simt_lane_string(struct warp *w, int lane, uint64_t address, char *out, size_t n);
 

@@ -114,7 +114,7 @@ static inline __attribute__((always_inline)) void *find_cell(struct warp *w, con
 {
     const struct range *g = &w->worker->ranges[i->d2];
     if (address >= g->low && address < g->high && g->high - address >= i->size && !(address & (i->size - 1u)))
-        return (char *)address + w->worker->bias;
+        return (char *)address + g->bias;
     enum ptx_space space = i->flags & F_GENERIC ? PTX_GENERIC : PTX_GLOBAL;
     return simt_lane_address(w, i, (int)lane, space, address, i->size, true);
 }

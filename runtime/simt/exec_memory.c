@@ -86,19 +86,25 @@ static bool within(uint64_t offset, uint32_t size, uint64_t limit)
     return offset <= limit && limit - offset >= size;
 }
 
+bool simt_range_find(struct worker *k, struct range *g, uint64_t address, uint64_t bytes)
+{
+    struct simt_block b;
+    struct simt_mapped m;
+    bool mapped = address < SIMT_GLOBAL_BASE && simt_mapped_find(address, &m);
+    if (mapped) b = (struct simt_block){m.start, m.bytes};
+    if (!mapped && !simt_find(address, &b)) return false;
+    if (address - b.address > b.bytes || b.bytes - (address - b.address) < bytes) return false;
+    if (!mapped) simt_tally_found(k, &b);
+    *g = (struct range){.low = b.address, .high = b.address + b.bytes, .bias = mapped ? 0 : k->bias};
+    return true;
+}
+
 static void *global_address(struct warp *w, const struct insn *i, int lane, uint64_t address, uint32_t size)
 {
     struct range *g = &w->worker->ranges[i->d2];
-    if (address < g->low || !within(address - g->low, size, g->high - g->low)) {
-        struct simt_block b;
-        struct simt_mapped m;
-        if (simt_mapped_find(address, &m) && within(address - m.start, size, m.bytes)) return (char *)address;
-        if (!simt_find(address, &b) || !within(address - b.address, size, b.bytes))
-            return fault_global(w, i, lane, address, size);
-        simt_tally_found(w->worker, &b);
-        *g = (struct range){.low = b.address, .high = b.address + b.bytes};
-    }
-    return (char *)address + w->worker->bias;
+    bool there = address >= g->low && within(address - g->low, size, g->high - g->low);
+    if (!there && !simt_range_find(w->worker, g, address, size)) return fault_global(w, i, lane, address, size);
+    return (char *)address + g->bias;
 }
 
 /* Of the own block or of another one in its cluster. */

@@ -69,23 +69,13 @@ static inline bool inside(const struct range *g, uint64_t address, uint64_t byte
 {
     return address >= g->low && address <= g->high && g->high - address >= bytes;
 }
-/* Remembers the allocation that holds the address. */
-static __attribute__((noinline)) bool find_range(struct worker *k, struct range *g, uint64_t address, uint64_t bytes)
-{
-    struct simt_block b;
-    if (!simt_find(address, &b)) return false;
-    simt_tally_found(k, &b);
-    *g = (struct range){.low = b.address, .high = b.address + b.bytes};
-    return inside(g, address, bytes);
-}
 /* A loop that strides over memory by more than a page, as one over a grid does, outruns the processor's own guesses. */
-static inline __attribute__((always_inline)) void look_ahead(const struct warp *w, struct range *g, uint64_t first,
-                                                             unsigned bytes)
+static inline __attribute__((always_inline)) void look_ahead(struct range *g, uint64_t first, unsigned bytes)
 {
     uint64_t step = first - g->last, then = first + LOOK_AHEAD * step;
     g->last = first;
     if (step + 4096 <= 8192 || then < g->low || then >= g->high) return;
-    for (unsigned k = 0; k < SIMT_WARP * bytes; k += 64) __builtin_prefetch((char *)then + w->worker->bias + k);
+    for (unsigned k = 0; k < SIMT_WARP * bytes; k += 64) __builtin_prefetch((char *)then + g->bias + k);
 }
 /* Where 16 lanes' data lie, when that can be said at once: their shape. `begins`: they are the warp's first. */
 static inline __attribute__((always_inline)) bool locate_global(const struct warp *w, const u64 *a, int64_t imm,
@@ -96,8 +86,8 @@ static inline __attribute__((always_inline)) bool locate_global(const struct war
     uint64_t first = a[0] + (uint64_t)imm;
     if (first & (bytes - 1)) return false;
     uint64_t span = *shape == SHAPE_UNIT ? HALF * (uint64_t)bytes : bytes;
-    if (!inside(g, first, span) && !find_range(w->worker, g, first, span)) return false;
-    if (begins && *shape == SHAPE_UNIT) look_ahead(w, g, first, bytes);
+    if (!inside(g, first, span) && !simt_range_find(w->worker, g, first, span)) return false;
+    if (begins && *shape == SHAPE_UNIT) look_ahead(g, first, bytes);
     if (*shape == SHAPE_ANY) {
         /* an address is inside when neither it nor what is left behind it is below 0 */
         uint64_t bits = 0, out = 0, low = g->low - (uint64_t)imm, room = g->high - g->low - bytes;
@@ -225,8 +215,8 @@ static inline __attribute__((always_inline)) bool locate_shared(const struct war
 
 static inline void *quick_global(const struct warp *w, const struct insn *i, uint64_t address, uint32_t bytes)
 {
-    bool ok = inside(&w->worker->ranges[i->d2], address, bytes) && !(address & (bytes - 1));
-    return ok ? (char *)address + w->worker->bias : NULL;
+    const struct range *g = &w->worker->ranges[i->d2];
+    return inside(g, address, bytes) && !(address & (bytes - 1)) ? (char *)address + g->bias : NULL;
 }
 static inline void *quick_shared(const struct warp *w, uint64_t address, uint32_t bytes)
 {
@@ -236,7 +226,7 @@ static inline void *quick_shared(const struct warp *w, uint64_t address, uint32_
 }
 #define GLOBAL_AT    locate_global(w, a + h, imm, &w->worker->ranges[i->d2], bytes, !h, &shape)
 #define SHARED_AT    locate_shared(w, a + h, imm, bytes, &shape)
-#define ON_GLOBAL(x) ((char *)((x) + (uint64_t)imm) + w->worker->bias)
+#define ON_GLOBAL(x) ((char *)((x) + (uint64_t)imm) + w->worker->ranges[i->d2].bias)
 #define ON_SHARED(x) (w->shared + (uint32_t)((x) + (uint32_t)imm))
 #define PLACE_OF(i)  ((i)->flags & F_GENERIC ? PTX_GENERIC : PTX_GLOBAL)
 #define ANY_GLOBAL   quick_global(w, i, address, bytes)
