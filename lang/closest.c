@@ -271,6 +271,15 @@ void lg_seal_module(lua_State *L, const char *name, const char *instead)
     lua_setmetatable(L, -2);
 }
 
+bool lg_is_sealed(lua_State *L, int idx)
+{
+    bool sealed = lua_istable(L, idx) && luaL_getmetafield(L, idx, "__index") != LUA_TNIL;
+    if (!sealed) return false;
+    sealed = lua_tocfunction(L, -1) == module_missing;
+    lua_pop(L, 1);
+    return sealed;
+}
+
 int lg_check_option(lua_State *L, int idx, const char *fallback, const char *const names[])
 {
     const char *given = fallback ? luaL_optstring(L, idx, fallback) : luaL_checkstring(L, idx);

@@ -3,6 +3,7 @@
 #define LG_CLOSEST_H
 
 #include <lua.h>
+#include <stdbool.h>
 
 /* The string key of the table at idx that is spelt nearly as `name`, when it is closer than `best` (an earlier answer
  * or NULL), else `best`. It belongs to the table. */
@@ -21,6 +22,8 @@ const char *lg_option_synonym(const char *name);
 /* Gives the table at the top, a module such as "gpu.fft", a metatable by which a name that it lacks raises what
  * lg_raise_unknown says, and a call that it is no function, but `instead`. [raises] */
 void lg_seal_module(lua_State *L, const char *name, const char *instead);
+/* Whether the value at idx is such a module. [raises] */
+bool lg_is_sealed(lua_State *L, int idx);
 /* luaL_checkoption, whose message says what there is. [raises] */
 int lg_check_option(lua_State *L, int idx, const char *fallback, const char *const names[]);
 

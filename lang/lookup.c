@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "lang/apart.h"
+#include "lang/closest.h"
 #include "lang/stream.h"
 #include "runtime/memory.h"
 
@@ -386,7 +387,7 @@ const char *lg_describe(lua_State *L, int idx, char *buffer, size_t size)
     switch (lua_type(L, idx)) {
     case LUA_TFUNCTION: return describe_function(L, idx, buffer, size);
     case LUA_TUSERDATA: return describe_object(L, idx, buffer, size);
-    case LUA_TTABLE: return is_module(L, idx) ? "module" : "table";
+    case LUA_TTABLE: return is_module(L, idx) || lg_is_sealed(L, idx) ? "module" : "table";
     case LUA_TSTRING:
         lua_pushlstring(L, lua_tostring(L, idx), lua_rawlen(L, idx) < 40 ? lua_rawlen(L, idx) : 40);
         lg_push_value_text(L, -1);

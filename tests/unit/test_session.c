@@ -317,6 +317,9 @@ TEST(magics)
     run("local v = gpu.zeros(3) w = 5");
     CHECK_STR(run("%who"), "o|v  w\n");
     CHECK_HAS(run("%whos"), "float32 (3,)");
+    run("la = gpu.linalg");
+    CHECK_HAS(run("%whos"), "la                   module");
+    run("la = nil");
     CHECK_HAS(run("%time w + 1"), "wall time");
     CHECK_HAS(out, "r|6");
     CHECK_HAS(run("%%time\nlocal n = 0\nfor i = 1, 10 do n = n + i end\nn"), "r|55");
