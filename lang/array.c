@@ -377,6 +377,13 @@ static int array_set(lua_State *L)
 {
     if (lua_type(L, 2) == LUA_TSTRING) {
         const char *key = lua_tostring(L, 2);
+        static const char *const made[][2] = {{"shape", "x:reshape(...)"},
+                                              {"dtype", "x:to(\"int32\")"},
+                                              {"device", "x:to(\"cpu\")"},
+                                              {"T", "x.T:copy_(y)"}};
+        for (size_t i = 0; i < sizeof made / sizeof *made; i++)
+            if (strcmp(key, made[i][0]) == 0)
+                return luaL_error(L, "cannot set '%s' of an array; it is written %s", key, made[i][1]);
         if (!lg_is_key_text(key))
             return luaL_error(L, "cannot set '%s': an array takes indices, such as x[1] or x[\"2:3\"]", key);
     }
