@@ -277,6 +277,7 @@ FROM_COMPLEX(FROM_FLOAT, C64, c64)
 FROM_COMPLEX(FROM_FLOAT, C128, c128)
 
 #include "kernels/loops_parted.h"
+#include "kernels/loops_steps.h"
 #include "kernels/loops_exponents.h"
 #include "kernels/loops_places.h"
 

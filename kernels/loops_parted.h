@@ -161,14 +161,10 @@ STEPS(logit_steps, double, double, from[i] / (1 - from[i]), Y_BY(LOG_F64), y[i])
 #define LOGADDEXP_F64 logaddexp_steps
 
 /* Gamma functions of positive numbers. */
-PARTED(gamma_positive, GAMMA_F64, double, double, double, from[i] >= 0x1p-60,
-       const double a = from[i] > 190 ? 190 : from[i];
-       double k; const double v = gamma_far(a, &k); to[i] = scaled_by(v, k))
 PARTED(digamma_positive_f64, DIGAMMA_F64, double, double, double, from[i] > 0, to[i] = digamma_positive(from[i]))
 PARTED(gamma_positive_f32, GAMMA_F32, float, float, float, from[i] > 0, to[i] = (float)gamma_positive_wide(from[i]))
 PARTED(digamma_positive_f32, DIGAMMA_F32, float, float, float, from[i] > 0,
        to[i] = (float)digamma_positive_wide(from[i]))
-#define GAMMA_F64   gamma_positive
 #define DIGAMMA_F64 digamma_positive_f64
 #define GAMMA_F32   gamma_positive_f32
 #define DIGAMMA_F32 digamma_positive_f32
@@ -218,8 +214,15 @@ NEAR_POWERS(pow_f32, float, uint32_t, rt_float_bits, 9)
 NEAR_POWERS(pow_f64, double, uint64_t, bits_of_double, 12)
 
 /* Powers of positive numbers, and of those the simple exponents; an output may be an operand's block, so what is a
- * power waits elsewhere until the others are known. */
-#define POWERS(name, beyond, kind, TYPE, least)                                                                        \
+ * power waits elsewhere until the others are known. Those of float64 are found in two steps. */
+#define WHOLE_POWERS(name) EACH_OF(found[i] = name##_f32(from[i], other[i]))
+#define STEPS_OF_POWERS(by)                                                                                            \
+    {                                                                                                                  \
+        double high[PART], low[PART];                                                                                  \
+        EACH_OF(const struct pair l = log2_pair(parts_of(from[i])); high[i] = l.high; low[i] = l.low)                  \
+        EACH_OF(found[i] = by((struct pair){high[i], low[i]}, other[i]))                                               \
+    }
+#define POWERS(name, beyond, kind, TYPE, least, each_near, each)                                                       \
     static inline TYPE name##_of(TYPE a, TYPE b, TYPE power)                                                           \
     {                                                                                                                  \
         const TYPE root = sqrt(a), inverse = 1 / a, v = b == (TYPE)0.5 ? root : b == -1 ? inverse : power;             \
@@ -257,15 +260,16 @@ NEAR_POWERS(pow_f64, double, uint64_t, bits_of_double, 12)
             if (simple == part) {                                                                                      \
                 memset(powers, 0, sizeof powers);                                                                      \
             } else if (near) {                                                                                         \
-                INDEPENDENT for (size_t i = 0; i < part; i++) found[i] = pow_near_##kind(from[i], other[i]);           \
+                each_near                                                                                              \
             } else {                                                                                                   \
-                INDEPENDENT for (size_t i = 0; i < part; i++) found[i] = pow_plain_##kind(from[i], other[i]);          \
+                each                                                                                                   \
             }                                                                                                          \
             if (simple > 0) name##_simple(to, from, other, powers, part, simple);                                      \
         }                                                                                                              \
     }
-POWERS(pow_positive_f32, POW_F32, f32, float, 0x1p-126f)
-POWERS(pow_positive_f64, POW_F64, f64, double, 0x1p-1022)
+POWERS(pow_positive_f32, POW_F32, f32, float, 0x1p-126f, WHOLE_POWERS(pow_near), WHOLE_POWERS(pow_plain))
+POWERS(pow_positive_f64, POW_F64, f64, double, 0x1p-1022, STEPS_OF_POWERS(near_power_of_log),
+       STEPS_OF_POWERS(power_of_log))
 #define POW_F32    pow_positive_f32
 #define POW_F64    pow_positive_f64
 

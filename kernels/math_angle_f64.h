@@ -102,7 +102,11 @@ ALWAYS_INLINE double tan_turned_f64(double a)
 
 /* atan(y / x) of y and x that are not negative: by the tangent t of what is left beside the nearest of 0, atan(1 / 2),
  * atan(1), atan(3 / 2) and a quarter turn, which stand as two numbers each: atan(t) = t - t p. */
-ALWAYS_INLINE double atan_of_f64(double y, double x)
+struct tangent {
+    double t, high, low;
+};
+
+ALWAYS_INLINE struct tangent tangent_of(double y, double x)
 {
     int half = y >= 0.4375 * x, one = y >= 0.6875 * x, more = y >= 1.1875 * x, far = y >= 2.4375 * x;
     double up = half ? 2 * y - x : y, down = half ? 2 * x + y : x;
@@ -119,7 +123,12 @@ ALWAYS_INLINE double atan_of_f64(double y, double x)
     down = far ? y : down;
     high = far ? QUARTER : high;
     low = far ? QUARTER_LOW : low;
-    double t = up / down, z = t * t;
+    return (struct tangent){up / down, high, low};
+}
+
+ALWAYS_INLINE double angle_of(struct tangent a)
+{
+    double t = a.t, z = t * t;
     double z2 = z * z, z4 = z2 * z2;
     double p = fma_(fma_(0x1.1f9261b287eacp-6, z, -0x1.35e857622fbb4p-5), z, 0x1.9c66979bd5f04p-5);
     p = fma_(
@@ -128,7 +137,12 @@ ALWAYS_INLINE double atan_of_f64(double y, double x)
     p = fma_(
         p, z4,
         four_terms(z, z2, -0x1.c71c71378249fp-4, 0x1.24924923b2ddep-3, -0x1.999999999889dp-3, 0x1.5555555555554p-2));
-    return high - ((t * (z * p) - low) - t);
+    return a.high - ((t * (z * p) - a.low) - t);
+}
+
+ALWAYS_INLINE double atan_of_f64(double y, double x)
+{
+    return angle_of(tangent_of(y, x));
 }
 
 static inline double atan_f64(double a)
@@ -138,15 +152,24 @@ static inline double atan_f64(double a)
 
 /* Numbers so large that their doubles are infinite become smaller, both, those whose halves lack digits larger, and two
  * infinite ones the same number. */
-ALWAYS_INLINE double atan2_f64(double a, double b)
+ALWAYS_INLINE struct tangent atan2_first(double a, double b)
 {
     double y = fabs(a), x = fabs(b), scale = (y < 0x1p-900) & (x < 0x1p-900) ? 0x1p60 : 1;
     scale = (y > 0x1p1021) | (x > 0x1p1021) ? 0.25 : scale;
     int infinite = (y == __builtin_inf()) & (x == __builtin_inf());
-    double v = atan_of_f64(infinite ? 1 : y * scale, infinite ? 1 : x * scale);
-    v = y == 0 ? 0 : v;
+    return tangent_of(infinite ? 1 : y * scale, infinite ? 1 : x * scale);
+}
+
+ALWAYS_INLINE double atan2_last(double a, double b, struct tangent t)
+{
+    double v = a == 0 ? 0 : angle_of(t);
     v = copysign(1, b) < 0 ? 2 * QUARTER - (v - 2 * QUARTER_LOW) : v;
     return (a != a) | (b != b) ? a + b : copysign(v, a);
+}
+
+ALWAYS_INLINE double atan2_f64(double a, double b)
+{
+    return atan2_last(a, b, atan2_first(a, b));
 }
 
 /* asin(x) = x + x p of x up to 1 / 2, over z = x * x. */

@@ -58,16 +58,9 @@ ALWAYS_INLINE double power_of_log(struct pair l, double y)
     return scaled_by(power_of_part(high - k, low), k);
 }
 
-/* Of 2^-1022 <= a < infinity and |b| <= 2^70. */
-ALWAYS_INLINE double pow_plain_f64(double a, double b)
+/* The same where the result is from 2^-1000 to 2^1000. */
+ALWAYS_INLINE double near_power_of_log(struct pair l, double b)
 {
-    return power_of_log(log2_pair(parts_of(a)), b);
-}
-
-/* Where the result is from 2^-1000 to 2^1000. */
-ALWAYS_INLINE double pow_near_f64(double a, double b)
-{
-    struct pair l = log2_pair(parts_of(a));
     double high = b * l.high, shifted = high + ROUNDER;
     double v = power_of_part(high - (shifted - ROUNDER), fma_(b, l.low, fma_(b, l.high, -high)));
     return double_of_bits(bits_of_double(v) + (bits_of_double(shifted) << 52));

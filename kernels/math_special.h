@@ -48,17 +48,32 @@ ALWAYS_INLINE double erf_rest(double z)
         four_terms(z, z2, -0x1.b82ce31134daap-6, 0x1.ce2f21a03ff16p-4, -0x1.812746b0379c2p-2, 0x1.06eba8214db68p-3));
 }
 
-/* erfc(x) / 2^k of x from ERF_NEAR to 27.3: f is a polynomial over u = (x - 3) / (x + 3), which hardly changes, and
- * what the square, the quotient and the sums lack is kept. The relative error of f is 2^-57. */
-ALWAYS_INLINE struct two erfc_far(double x, double *k)
+/* erfc(x) / 2^k of x from ERF_NEAR to 27.3 is e f q of the power e = exp(-x^2) / 2^k, the quotient q = 1 / (1 + 2 x)
+ * and a polynomial f over u = (x - 3) / (x + 3), which hardly changes. What the square, the quotient and the sums lack
+ * is kept. The relative error of f is 2^-57. */
+ALWAYS_INLINE struct two erfc_power(double x, double *k)
 {
     double square = x * x, lacks = fma_(x, x, -square);
     *k = fma_(-square, LOG2E, ROUNDER) - ROUNDER;
     double first = fma_(*k, -LN2_HIGH, -square), low = *k * LN2_LOW + lacks, r = first - low;
-    struct two e = one_and((struct powers){*k, r, exp_rest(r, (first - r) - low)});
+    return one_and((struct powers){*k, r, exp_rest(r, (first - r) - low)});
+}
+
+struct erfc_quotient {
+    double u;
+    struct two q;
+};
+
+ALWAYS_INLINE struct erfc_quotient erfc_quotient_of(double x)
+{
     double d = 1 + 2 * x, below = 1 - (d - 2 * x), inverse = 1 / ((x + 3) * d), u = (x - 3) * (d * inverse);
     double quotient = (x + 3) * inverse, left = (fma_(-quotient, d, 1) - quotient * below) * quotient;
-    double u2 = u * u, u4 = u2 * u2;
+    return (struct erfc_quotient){u, {quotient, left}};
+}
+
+ALWAYS_INLINE double erfc_product(struct two e, struct erfc_quotient by)
+{
+    double u = by.u, u2 = u * u, u4 = u2 * u2;
     double p = -0x1.41a06348133fdp-26;
     p = fma_(p, u4,
              four_terms(u, u2, 0x1.ee497a91b7013p-26, 0x1.f2ff205c84e0fp-24, -0x1.1fe6e2d4bb190p-23,
@@ -77,22 +92,46 @@ ALWAYS_INLINE struct two erfc_far(double x, double *k)
         four_terms(u, u2, -0x1.e88b803a481eep-4, 0x1.098366a5b4746p-3, -0x1.85a15c58aa647p-5, -0x1.15c084bb9e8f4p-3));
     double v = fma_(p, u, 0x1.40c522d7e4987p+0);
     struct two f = {v, fma_(p, u, 0x1.40c522d7e4987p+0 - v) + 0x1.a91daafb8dbd7p-55};
-    return product_of(product_of(e, f), (struct two){quotient, left});
+    struct two all = product_of(product_of(e, f), by.q);
+    return all.high + all.low;
+}
+
+/* The last step, of v = erfc(x) / 2^k of x = erf_limited(a, ERF_LIMIT). */
+ALWAYS_INLINE double erf_last(double a, double v, double k)
+{
+    double x = fabs(a), near = fma_(x, erf_rest(x * x), x);
+    return copysign(x < ERF_NEAR ? near : 1 - v * power_of(k), a);
+}
+
+/* The same of erfc, of x = erf_limited(a, ERFC_LIMIT). */
+ALWAYS_INLINE double erfc_last(double a, double v, double k)
+{
+    double x = fabs(a), rest = a * erf_rest(a * a), d = 1 - a, near = d + (((1 - d) - a) - rest);
+    double far = scaled_by(v, k);
+    return x < ERF_NEAR ? near : a < 0 ? 2 - far : far;
+}
+
+#define ERF_LIMIT  6    /* erf of more is 1 */
+#define ERFC_LIMIT 27.3 /* erfc of more is 0 */
+
+ALWAYS_INLINE double erf_limited(double a, double limit)
+{
+    double x = fabs(a);
+    return x < ERF_NEAR ? ERF_NEAR : x > limit ? limit : x;
 }
 
 ALWAYS_INLINE double erf_f64(double a)
 {
-    double x = fabs(a), k, near = fma_(x, erf_rest(x * x), x);
-    struct two v = erfc_far(x < ERF_NEAR ? ERF_NEAR : x > 6 ? 6 : x, &k);
-    return copysign(x < ERF_NEAR ? near : 1 - (v.high + v.low) * power_of(k), a);
+    double x = erf_limited(a, ERF_LIMIT), k;
+    struct two e = erfc_power(x, &k);
+    return erf_last(a, erfc_product(e, erfc_quotient_of(x)), k);
 }
 
 ALWAYS_INLINE double erfc_f64(double a)
 {
-    double x = fabs(a), k, rest = a * erf_rest(a * a), d = 1 - a, near = d + (((1 - d) - a) - rest);
-    struct two v = erfc_far(x < ERF_NEAR ? ERF_NEAR : x > 27.3 ? 27.3 : x, &k);
-    double far = scaled_by(v.high + v.low, k);
-    return x < ERF_NEAR ? near : a < 0 ? 2 - far : far;
+    double x = erf_limited(a, ERFC_LIMIT), k;
+    struct two e = erfc_power(x, &k);
+    return erfc_last(a, erfc_product(e, erfc_quotient_of(x)), k);
 }
 
 /* The same with fewer digits. erf(x) = x p of x up to 4, from where on it is 1 as a float32, with a polynomial p over
@@ -160,14 +199,20 @@ ALWAYS_INLINE struct powers powers_of_part(double k, double d, double low)
     return (struct powers){k, r, exp_rest(r, fma_(t, 0x1.abc9e3b39803fp-56, fma_(tl, LN2, fma_(t, LN2, -r))))};
 }
 
-/* gamma(x) / 2^k of 0 < x <= 190. By Stirling's formula, which is exp((y - 1/2) (log(y) - 1) + m / y) sqrt(2 pi / e)
- * with a polynomial m over 1 / y^2, of y = x from 8 on; of y = x + 8 below, where the quotient of the two gamma
- * functions is x (x + 1) ... (x + 7), by pairs of its factors. Exponents are of 2, and known as those of pow are. */
-ALWAYS_INLINE double gamma_far(double x, double *k)
+/* gamma(x) / 2^k of 0 < x <= 190, in three steps. By Stirling's formula, which is exp((y - 1/2) (log(y) - 1) + m / y)
+ * sqrt(2 pi / e) with a polynomial m over 1 / y^2, of y = x from 8 on; of y = x + 8 below, where the quotient of the
+ * two gamma functions is x (x + 1) ... (x + 7), by pairs of its factors. Exponents are of 2, and known as those of pow
+ * are: the first step is the logarithm of y. */
+ALWAYS_INLINE struct pair gamma_log(double x)
+{
+    return log2_pair(parts_of(x < 8 ? x + 8 : x));
+}
+
+/* gamma(y) / 2^k. */
+ALWAYS_INLINE struct two gamma_power(double x, struct pair l, double *k)
 {
     int low = x < 8;
     double y = low ? x + 8 : x, lost = low ? x - (y - 8) : 0, inverse = 1 / y, w = inverse * inverse;
-    struct pair l = log2_pair(parts_of(y));
     double t = y - 0.5, above = l.high - LOG2E_HIGH, product = t * above;
     double w2 = w * w, w4 = w2 * w2;
     double m = fma_(fma_(0x1.dec1913b30324p-8, w, -0x1.6571876ff03e6p-9), w, 0x1.3e3ce9d204747p-10);
@@ -178,13 +223,25 @@ ALWAYS_INLINE double gamma_far(double x, double *k)
     double rest = fma_(t, above, -product) + t * (l.low - LOG2E_LOW) + m * inverse + 0x1.af94395e1e516p-41;
     rest += lost * (l.high - 0.5 * LOG2E * inverse) + lost_of(product, -factor, high);
     *k = (high + rest + ROUNDER) - ROUNDER;
-    struct two e = one_and(powers_of_part(*k, high - *k, rest));
+    return one_and(powers_of_part(*k, high - *k, rest));
+}
+
+/* That over the quotient. */
+ALWAYS_INLINE double gamma_last(double x, struct two e)
+{
+    int low = x < 8;
     struct two s = {x + 7, x - ((x + 7) - 7)}, q = product_of((struct two){x, 0}, s);
     struct two q6 = sum_of(q.high, 6), q10 = sum_of(q.high, 10), q12 = sum_of(q.high, 12);
     q6.low += q.low, q10.low += q.low, q12.low += q.low;
     struct two all = product_of(product_of(q, q6), product_of(q10, q12));
     double below = low ? all.high : 1, below_low = low ? all.low : 0, over = 1 / below, v = e.high * over;
     return v + (fma_(-v, below, e.high) + (e.low - v * below_low)) * over;
+}
+
+ALWAYS_INLINE double gamma_far(double x, double *k)
+{
+    struct two e = gamma_power(x, gamma_log(x), k);
+    return gamma_last(x, e);
 }
 
 /* Below zero -pi / (x sin(pi x) gamma(-x)). */

@@ -171,6 +171,25 @@ for _, device in ipairs(t.devices()) do
     t.raises("no method or field 'where_'", function() return i.where_ end)
   end)
 
+  test("in place and into an operand, of more elements than are computed at a time", function()
+    local x = gpu.linspace(0.1, 40, 515, "float64", device)
+    for _, name in ipairs({ "erf", "erfc", "gelu", "gamma", "lgamma", "digamma", "exp", "log", "asinh" }) do
+      for _, v in ipairs({ x, x - (name:find "log" and 0 or 20), x:flip() }) do
+        local want = v[name](v)
+        assert(v:clone()[name .. "_"](v:clone()):equal(want), name)
+        assert(v:flip()[name](v:flip()):flip():equal(want), name)
+      end
+    end
+    for _, name in ipairs({ "pow", "atan2", "logaddexp", "fmod" }) do
+      local y = gpu.linspace(3, -3.1, 515, "float64", device)
+      local f, want = gpu[name], gpu[name](x, y)
+      local first, second = x:clone(), y:clone()
+      assert(f(first, y, { out = first }):equal(want), name)
+      assert(f(x, second, { out = second }):equal(want), name)
+      assert(f(x:flip(), y:flip()):flip():equal(want), name)
+    end
+  end)
+
   test("out", function()
     for _, mode in ipairs({ "never", "always" }) do
       local before = gpu.lazy(mode)
