@@ -147,7 +147,7 @@ static bool push_values_html(lua_State *L, int first, int last)
                 form = &one.items[k];
         bool is_html = form && strcmp(form->type, "text/html") == 0;
         rich |= is_html;
-        lg_buffer_puts(html, is_html ? "<div>" : "<pre>");
+        lg_buffer_puts(html, is_html ? "<div>" : "<pre style=\"margin:0;padding:0\">");
         if (form && is_html) lg_buffer_add(html, form->data, form->length);
         if (form && !is_html) lg_buffer_escape(html, form->data, form->length);
         lg_buffer_puts(html, is_html ? "</div>" : "</pre>");

@@ -104,6 +104,7 @@ static void begin(struct lg_session *s)
     lg_arena_reset(&s->answers);
     lg_names_forget(s);
     s->frame_count = s->frame_line = 0;
+    s->bad_code = false;
 }
 
 /* After the run: the report of what failed, and the stack as it was. */

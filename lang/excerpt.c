@@ -71,9 +71,12 @@ static const char *find_text(const struct excerpt *x, const char *p, const char 
     return NULL;
 }
 
-/* Whether what is written up to `end` fails to compile with the same message: then the error is there. */
+/* Whether what is written up to `end` fails to compile with the same message: then the error is there. Of the code of a
+ * magic, which is not compiled with its cell, the first place is taken. */
 static bool fails_alike(lua_State *L, const struct excerpt *x, const char *end, const char *message)
 {
+    struct lg_session *s = lg_session_of(L);
+    if (s && s->bad_code) return true;
     const struct lg_source part = {x->source, (size_t)(end - x->source), x->chunk, 1};
     bool alike =
         lg_compile_cell(L, &part) == LUA_ERRSYNTAX && lua_isstring(L, -1) && !strcmp(lua_tostring(L, -1), message);

@@ -168,13 +168,13 @@ static void push_html(lua_State *L, const struct explained *x)
 {
     luaL_Buffer b;
     luaL_buffinit(L, &b);
-    luaL_addstring(&b, "<pre style=\"color:inherit;background:none\">");
+    luaL_addstring(&b, "<pre style=\"color:inherit;background:none;margin:0;padding:0\">");
     add_summary(&b, x);
     add_steps(&b, x);
     luaL_addstring(&b, "</pre>");
     if (x->source) {
         luaL_addstring(&b, "<details><summary>the kernel in CUDA C</summary>"
-                           "<pre style=\"color:inherit;background:none\">");
+                           "<pre style=\"color:inherit;background:none;margin:0;padding:0\">");
         lg_add_html(&b, x->source, strlen(x->source));
         luaL_addstring(&b, "</pre></details>");
     }

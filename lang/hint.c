@@ -22,6 +22,7 @@
 #define ELEM   "whether a table has a key is t[k] ~= nil; which elements are among others x:isin(y); loops have in"
 #define METH   "a method is called with parentheses, x:sum(); a field has a dot, x.shape"
 #define MATH   "math's functions are for numbers; those for arrays are gpu's, gpu.sin(x), or methods, x:sin()"
+#define JOIN   "strings are joined by .., as in \"n = \" .. n"
 #define ITEM   "a reduction of all elements gives a number already: x:sum() is one"
 #define LAUNCH "a launch gives nothing: what the kernel computed is in the arrays that it was given"
 #define ADDR   "there are no addresses: a function returns what it makes, as x = gpu.zeros(n)"
@@ -38,6 +39,7 @@ static const struct {
     {NULL, "~ try {", TRY},
     {NULL, "! =", "'not equal' is written ~=; of arrays x:ne(y)"},
     {NULL, "< >", "'not equal' is written ~=; of arrays x:ne(y)"},
+    {NULL, "= ! NAME", "'not' is written out, not x; what a command prints is io.popen(\"ls\"):read(\"a\")"},
     {NULL, "! ", "'not' is written out, not x; of masks ~x"},
     {NULL, "( &", ADDR},
     {NULL, "( void *", ADDR},
@@ -163,7 +165,8 @@ static const struct {
      "a table is gone through by for i, v in ipairs(t) do; its keys by pairs(t)"},
     {"call a number value (for iterator", NULL, LOOP},
     {"call an array value (for iterator", NULL, LOOP},
-    {"attempt to add a 'string'", NULL, "strings are joined by .., as in \"n = \" .. n"},
+    {"attempt to add a 'string'", NULL, JOIN},
+    {"add' (array or number expected, got string)", NULL, JOIN},
     {"index a number value", "... . item", ITEM},
     {"index a number value", "... : item", ITEM},
     {"(number expected, got array)", "math . NAME (", MATH},

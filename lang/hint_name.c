@@ -10,6 +10,7 @@
 
 #define MOST_TABLES 20  /* that are followed by __index */
 #define MOST_CELLS  200 /* that are looked through */
+#define PLOT        "pictures are drawn by gpu.plot(x, y), gpu.scatter, gpu.bar, gpu.hist and gpu.imshow(x)"
 #define CUDA        "it is known in CUDA C only, in gpu.kernel [[ ... ]]"
 
 /* Names that other languages have, where Lua's and gpu's tables have no such key. */
@@ -78,6 +79,20 @@ static const struct {
     {"whos", "it is written %whos"},
     {"timeit", "it is written %timeit f(x); gpu.benchmark has options"},
     {"clear", "Ctrl-L clears the screen; %reset forgets the variables"},
+    {"plt", PLOT},
+    {"pyplot", PLOT},
+    {"matplotlib", PLOT},
+    {"tqdm", "it is written for i in gpu.progress(n) do ... end"},
+    {"trange", "it is written for i in gpu.progress(n) do ... end"},
+    {"widgets", "sliders and menus are made by interact(f, {n = {1, 100}})"},
+    {"ipywidgets", "sliders and menus are made by interact(f, {n = {1, 100}})"},
+    {"HTML", "it is written display.html(text)"},
+    {"Markdown", "it is written display.markdown(text)"},
+    {"Image", "an array is shown by gpu.imshow(x); a picture in a file by gpu.imshow(gpu.load(\"x.png\"))"},
+    {"clear_output", "it is written display.clear()"},
+    {"sleep", "it is written os.execute(\"sleep 1\")"},
+    {"time", "os.time() and os.clock() tell the time, gpu.time(f) and %time measure it; os.execute(\"sleep 1\") waits"},
+    {"random", "a number is math.random(), arrays are gpu.random.uniform(0, 1, n) and gpu.random.normal(0, 1, n)"},
     {"list", "a list is a table, {1, 2, 3}"},
     {"dict", "a table is made by {a = 1, b = 2}"},
 };
@@ -307,6 +322,42 @@ static bool push_for_colon(lua_State *L, const struct lg_place *p, const char *m
     return true;
 }
 
+/* Whether the name stands once in the source, so that nothing there gives it a value: it is no parameter and no local.
+ */
+static bool stands_once(const char *source, size_t length, const char *name)
+{
+    struct lg_lexer x;
+    struct lg_token t, before = {0};
+    size_t n = strlen(name);
+    int times = 0;
+    lg_lexer_init(&x, source, length);
+    for (; lg_lexer_code(&x, &t); before = t)
+        times += t.kind == LG_TOKEN_NAME && t.end - t.start == n && memcmp(x.text + t.start, name, n) == 0 &&
+                 !lg_token_is(&x, &before, ".") && !lg_token_is(&x, &before, ":");
+    return times == 1;
+}
+
+/* An array was to be reckoned with nil: which name of the line has no value. */
+static bool push_for_operand(lua_State *L, const struct lg_place *p)
+{
+    struct lg_lexer x;
+    struct lg_token t, before = {0};
+    int top = lua_gettop(L);
+    lg_lexer_init(&x, p->text, p->length);
+    while (lg_lexer_code(&x, &t) && !lg_token_is(&x, &t, "=")) continue;
+    if (t.kind == LG_TOKEN_END) lg_lexer_init(&x, p->text, p->length); /* else names in front are given values */
+    for (; lg_lexer_code(&x, &t); before = t, lua_settop(L, top)) {
+        if (t.kind != LG_TOKEN_NAME || lg_token_is(&x, &before, ".") || lg_token_is(&x, &before, ":")) continue;
+        push_scope(L);
+        const char *name = lua_pushlstring(L, p->text + t.start, t.end - t.start);
+        if (lg_push_field(L, -2) || !stands_once(p->source, p->source_length, name)) continue;
+        bool known = push_for_global(L, name, false);
+        lua_pushfstring(L, "%s has no value%s%s", name, known ? ": " : "", known ? lua_tostring(L, -1) : "");
+        return true;
+    }
+    return false;
+}
+
 /* t:sum() of a table: methods are those of arrays; or one that is spelt otherwise. */
 static bool push_for_method(lua_State *L, const struct lg_place *p, const char *name)
 {
@@ -341,6 +392,8 @@ bool lg_push_name_hint(lua_State *L, const struct lg_place *p, const char *messa
                 (push_foreign(L, name) || push_similar(L, lua_gettop(L), 0, name));
     } else if (strstr(message, "call a nil value") && (name = quoted(L, message, "(method '"))) {
         found = push_for_method(L, p, name);
+    } else if (strstr(message, "(array or number expected, got nil)")) {
+        found = push_for_operand(L, p);
     } else {
         found = push_for_colon(L, p, message);
     }

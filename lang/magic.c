@@ -47,6 +47,7 @@ void lg_push_code(struct lg_magic_call *call, const char *code, int line)
     struct lg_source source = {code, strlen(code), call->session->chunk, line};
     int status = lg_load_cell(L, &source, &show);
     if (status == LUA_ERRMEM) luaL_error(L, "not enough memory");
+    call->session->bad_code = status == LUA_ERRSYNTAX;
     if (status != LUA_OK) lua_error(L);
 }
 

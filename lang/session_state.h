@@ -69,7 +69,8 @@ struct lg_session {
     const char *frames[LG_TRACE_FRAMES + 1]; /* innermost first, as the message handler met them */
     int frame_count, frame_line;             /* line of the innermost frame inside the cell, 0 when none */
     const char *excerpt;                     /* the line that the error is about, and its caret; or NULL */
-    bool syntax;                             /* the cell did not compile */
+    bool syntax;                             /* the cell did not compile, or what a magic in it was to run */
+    bool bad_code;                           /* the latter was so when last seen */
     char chunk[LG_CHUNK];                    /* the chunk name being evaluated: "=cell 3" */
 
     /* Input (lang/input.c): lines asked for and not read yet. */

@@ -203,6 +203,7 @@ static void fill_traceback(struct lg_session *s)
 void lg_report_error(struct lg_session *s, int status, bool syntax)
 {
     lua_State *L = s->L;
+    syntax |= s->bad_code;
     s->error = (struct lg_error){.name = error_name(status, syntax), .plain = s->plain};
     s->excerpt = NULL;
     s->syntax = syntax;

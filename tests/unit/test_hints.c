@@ -21,6 +21,10 @@ static const struct {
     {"y := 2", "near '='", "set by ="},
     {"y = z = 2", "near '='", "x, y = 1, 1"},
     {"y = a @ b", "near '@'", "A:matmul(B)"},
+    {"%%time\ny = a @ b", "near '@'", "A:matmul(B)"},
+    {"%timeit x != 3", "near '!'", "written ~="},
+    {"%%capture c\nimport os", "near 'os'", "nothing to import"},
+    {"files = !ls", "near '!'", "io.popen"},
     {"x is nil", "near 'is'", "written =="},
     {"if x = 1 then end", "'then' expected near '='", "written =="},
     /* indices, lists, tuples */
@@ -103,6 +107,15 @@ static const struct {
     {"@cuda.jit", "near '@'", "no decorators"},
     /* names */
     {"len('abc')", "global 'len'", "#x"},
+    {"plt.plot({1, 2})", "global 'plt'", "gpu.plot(x, y)"},
+    {"time.sleep(1)", "global 'time'", "os.execute(\"sleep 1\")"},
+    {"random.random()", "global 'random'", "gpu.random.uniform"},
+    {"clear_output()", "global 'clear_output'", "display.clear()"},
+    {"display(HTML('<b>b</b>'))", "global 'HTML'", "display.html"},
+    {"y = 'x = ' + gpu.ones(1)", "got string", "joined by .."},
+    {"y = gpu.ones(1) + 'x'", "got string", "joined by .."},
+    {"y = gpu.ones(1) * qwertz", "got nil", "qwertz has no value"},
+    {"local total = 1\ny = totl + gpu.ones(1)", "got nil", "did you mean 'total'?"},
     {"for i in range(3) do end", "global 'range'", "for i = 0, 9 do"},
     {"np.zeros(3)", "global 'np'", "gpu.zeros(3)"},
     {"printf('%d', 3)", "global 'printf'", "string.format"},
@@ -202,6 +215,8 @@ TEST(no_hint_where_nothing_is_known)
                                         "y = math.pi z = string.rep('a', gpu.ones(1))",
                                         "local t = setmetatable({n = 1}, {__index = {add = print}}) t:sum()",
                                         "local t = setmetatable({1, 2}, {__index = print}) t:sum()",
+                                        "local function f(a) return gpu.ones(1) * a end f()",
+                                        "local q\nlocal y = gpu.ones(1) - q",
                                         "local t = {n = 1} t:sum()"};
     start();
     for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {

@@ -197,7 +197,7 @@ def test_each_message_of_a_compiler_is_coloured_and_its_source_is_not(client):
 def test_several_results_and_html_as_text(client):
     data = dict(client.execute("gpu.ones(2), '<b>', 5")[1])["execute_result"]["data"]
     assert data["text/html"].count("<table") == 1 and "<pre>&quot;" not in data["text/html"]
-    assert '<pre>"&lt;b&gt;"</pre><pre>5</pre>' in data["text/html"] and "array float32" in data["text/plain"]
+    assert '>"&lt;b&gt;"</pre><pre style="margin:0;padding:0">5</pre>' in data["text/html"] and "array float32" in data["text/plain"]
     assert "text/html" not in dict(client.execute("1, 'two'")[1])["execute_result"]["data"]
     html = ("<style>p {}</style><p>a &lt; <b>b</b>\n<br>c</p><!-- d --><table><tr><th>1<td>2</td></tr><tr><td>3</td></tr>"
             "</table><ul><li>e</ul><pre>f  g</pre><script>h()</script>")
