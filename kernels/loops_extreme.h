@@ -126,6 +126,75 @@ SEARCH(search_greatest_U64, uint64_t, int64_t, >)
         [KN_I64] = search_##name##_I64, [KN_U64] = search_##name##_U64                                                 \
     }
 
+#if defined __AVX2__
+/* FIRST_SAME(from, all) has bit k where the k-th of a vector of elements is the one that is wanted. */
+#if defined __AVX512F__
+#define FIRST_VECTOR           __m512i
+#define FIRST_ALL_32(v)        _mm512_set1_epi32(v)
+#define FIRST_ALL_64(v)        _mm512_set1_epi64(v)
+#define FIRST_LOAD(from)       _mm512_loadu_si512(from)
+#define FIRST_SAME_F32(a, all) _mm512_cmp_ps_mask(_mm512_castsi512_ps(a), _mm512_castsi512_ps(all), _CMP_EQ_OQ)
+#define FIRST_SAME_F64(a, all) _mm512_cmp_pd_mask(_mm512_castsi512_pd(a), _mm512_castsi512_pd(all), _CMP_EQ_OQ)
+#define FIRST_SAME_I32(a, all) _mm512_cmpeq_epi32_mask(a, all)
+#define FIRST_SAME_I64(a, all) _mm512_cmpeq_epi64_mask(a, all)
+#else
+#define FIRST_VECTOR      __m256i
+#define FIRST_ALL_32(v)   _mm256_set1_epi32(v)
+#define FIRST_ALL_64(v)   _mm256_set1_epi64x(v)
+#define FIRST_LOAD(from)  _mm256_loadu_si256((const __m256i *)(const void *)(from))
+#define FIRST_SIGNS_32(v) (uint8_t) _mm256_movemask_ps(v)
+#define FIRST_SIGNS_64(v) (uint8_t) _mm256_movemask_pd(v)
+#define FIRST_SAME_F32(a, all)                                                                                         \
+    FIRST_SIGNS_32(_mm256_cmp_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(all), _CMP_EQ_OQ))
+#define FIRST_SAME_F64(a, all)                                                                                         \
+    FIRST_SIGNS_64(_mm256_cmp_pd(_mm256_castsi256_pd(a), _mm256_castsi256_pd(all), _CMP_EQ_OQ))
+#define FIRST_SAME_I32(a, all) FIRST_SIGNS_32(_mm256_castsi256_ps(_mm256_cmpeq_epi32(a, all)))
+#define FIRST_SAME_I64(a, all) FIRST_SIGNS_64(_mm256_castsi256_pd(_mm256_cmpeq_epi64(a, all)))
+#endif
+/* 64 values at a time become bits of a number, of which the lowest is the first, without a jump that depends on where
+ * it is; the last two times at once. The last ones of them may have been looked at before. */
+#define FIRST(name, TYPE, WIDTH, CLASS)                                                                                \
+    static inline uint64_t name##_of_64(const TYPE *from, FIRST_VECTOR all)                                            \
+    {                                                                                                                  \
+        const size_t width = sizeof all / sizeof *from;                                                                \
+        uint64_t same = 0;                                                                                             \
+        _Pragma("GCC unroll 16") for (size_t k = 0; k < 64; k += width) same |=                                        \
+            (uint64_t)FIRST_SAME_##CLASS(FIRST_LOAD(from + k), all) << k;                                              \
+        return same;                                                                                                   \
+    }                                                                                                                  \
+    static size_t name(const void *values, const void *wanted, size_t n)                                               \
+    {                                                                                                                  \
+        const size_t width = sizeof(FIRST_VECTOR) / sizeof(TYPE);                                                      \
+        const TYPE *from = values, value = *(const TYPE *)wanted;                                                      \
+        int##WIDTH##_t bits;                                                                                           \
+        size_t i = 0;                                                                                                  \
+        if (value != value || n < width) {                                                                             \
+            while (i < n && (value == value ? from[i] != value : from[i] == from[i])) i++;                             \
+            return i;                                                                                                  \
+        }                                                                                                              \
+        memcpy(&bits, &value, sizeof bits);                                                                            \
+        const FIRST_VECTOR all = FIRST_ALL_##WIDTH(bits);                                                              \
+        uint64_t same = 0;                                                                                             \
+        if (n < 64) {                                                                                                  \
+            for (size_t k = 0; k < n - width; k += width)                                                              \
+                same |= (uint64_t)FIRST_SAME_##CLASS(FIRST_LOAD(from + k), all) << k;                                  \
+            same |= (uint64_t)FIRST_SAME_##CLASS(FIRST_LOAD(from + n - width), all) << (n - width);                    \
+            return same ? (size_t)__builtin_ctzll(same) : n;                                                           \
+        }                                                                                                              \
+        for (; n - i > 128; i += 64) {                                                                                 \
+            same = name##_of_64(from + i, all);                                                                        \
+            if (same) return i + (size_t)__builtin_ctzll(same);                                                        \
+        }                                                                                                              \
+        const uint64_t before = name##_of_64(from + i, all), behind = name##_of_64(from + n - 64, all);                \
+        i = before ? i : n - 64;                                                                                       \
+        same = before ? before : behind;                                                                               \
+        return same ? i + (size_t)__builtin_ctzll(same) : n;                                                           \
+    }
+FIRST(first_F32, float, 32, F32)
+FIRST(first_F64, double, 64, F64)
+FIRST(first_I32, int32_t, 32, I32)
+FIRST(first_I64, int64_t, 64, I64)
+#else
 /* Two vectors at a time say whether any of them has it; then one value after the other is looked at. */
 #define FIRST(name, TYPE, BITS)                                                                                        \
     static size_t name(const void *values, const void *wanted, size_t n)                                               \
@@ -157,6 +226,7 @@ FIRST(first_F32, float, int32_t)
 FIRST(first_F64, double, int64_t)
 FIRST(first_I32, int32_t, int32_t)
 FIRST(first_I64, int64_t, int64_t)
+#endif
 #define FIRSTS                                                                                                         \
     {                                                                                                                  \
         [KN_F32] = first_F32, [KN_F64] = first_F64, [KN_I32] = first_I32, [KN_I64] = first_I64, [KN_U64] = first_I64   \

@@ -273,6 +273,7 @@ static void chunk_piece(void *context, size_t begin, size_t end, int worker)
         return;
     }
     kn_extreme_loop *extreme = stored_extreme_loop(p);
+    kn_first_loop *first = p->index && p->chunks == 1 && stored_as_combined(p) ? p->plan->loops->first[p->class] : NULL;
     for (size_t item = begin; item < end && !rt_interrupted(); item++) {
         char *to = p->partial + item * p->value;
         size_t length;
@@ -285,6 +286,10 @@ static void chunk_piece(void *context, size_t begin, size_t end, int worker)
         } else if (extreme) {
             const char *at = kn_reduce_stored_chunk(p, item, &length);
             extreme(to, at, length);
+            if (first) {
+                p->index[item] = (int64_t)first(at, to, length);
+                continue;
+            }
         } else {
             combine_chunk(p, item, scratch, to);
         }

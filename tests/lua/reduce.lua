@@ -91,6 +91,25 @@ for _, device in ipairs(t.devices()) do
     end
   end)
 
+  test("the place of a row's extreme, wherever it is", function()
+    for _, n in ipairs({ 1, 3, 7, 8, 9, 15, 16, 17, 31, 33, 63, 64, 65, 100, 127, 128, 129, 191, 193, 257 }) do
+      for _, dtype in kinds({ "int32", "int64", "uint64", "float32", "float64" }, { "int32", "float64" }) do
+        local x, places = gpu.eye(n, n, dtype, device), gpu.range(1, n, 1, "int64", device)
+        if dtype:match "float" then x = x - 1 end -- the extremes are zeros
+        assert(x:argmax(2):equal(places), dtype .. " " .. n)
+        assert(x:flip(2):argmax(2):equal(n + 1 - places), dtype .. " " .. n)
+        if dtype ~= "uint64" then assert((-x):argmin(2):equal(places), dtype .. " " .. n) end
+        if dtype:match "float" then
+          local twice = gpu.where(x:eq(0), 0 / 0, x):to(dtype)
+          twice[{ {}, n }] = 0 / 0
+          assert(twice:argmax(2):equal(places) and twice:argmin(2):equal(places), "NaN, " .. dtype .. " " .. n)
+        end
+      end
+    end
+    t.eq(gpu.array({ -1, -0.0, 0, -0.0 }, device):argmax(), 2)
+    t.eq(gpu.array({ 1, 0, -0.0, 0 }, device):argmin(), 2)
+  end)
+
   test("the places of rows' extremes, among few values and with NaN", function()
     gpu.seed(5)
     for _, width in ipairs(t.brief({ 1, 7, 8, 15, 16, 17, 31, 33, 64, 65, 100, 129, 216, 300 }, { 7, 33, 129 })) do
