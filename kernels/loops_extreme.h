@@ -20,18 +20,29 @@
         memcpy(&other, (const char *)&(from) + sizeof other, sizeof other);                                            \
         KEEP_BEST(to, other, BITS, BEFORE);                                                                            \
     } while (0)
-#define FOUR(k) _Pragma("GCC unroll 4") for (size_t k = 0; k < 4; k++)
-/* Four vectors of lanes, which stay in registers; then one, whose last values may be those that it has had already. */
+/* Vectors as wide as there are, since compilers take wider ones apart into single values to compare them. Bits do not
+ * depend on it: 64 bytes are combined as one vector of them would be. */
+#if defined __AVX512F__
+#define LANE_BYTES 64
+#elif defined __AVX2__
+#define LANE_BYTES 32
+#else
+#define LANE_BYTES 16
+#endif
+#define PIECES           (64 / LANE_BYTES)
+#define FROM_TO(k, a, b) _Pragma("GCC unroll 16") for (size_t k = (a); k < (b); k++)
+/* Four times 64 bytes of lanes, which stay in registers; then one, whose last values may be those that it has had
+ * already. */
 #define EXTREME(name, TYPE, BITS, BEFORE)                                                                              \
     static void name(void *to, const void *values, size_t n)                                                           \
     {                                                                                                                  \
-        typedef TYPE lanes __attribute__((vector_size(64)));                                                           \
-        typedef BITS bits __attribute__((vector_size(64)));                                                            \
+        typedef TYPE lanes __attribute__((vector_size(LANE_BYTES)));                                                   \
+        typedef BITS bits __attribute__((vector_size(LANE_BYTES)));                                                    \
         typedef TYPE lanes_2 __attribute__((vector_size(32)));                                                         \
         typedef BITS bits_2 __attribute__((vector_size(32)));                                                          \
         typedef TYPE lanes_4 __attribute__((vector_size(16)));                                                         \
         typedef BITS bits_4 __attribute__((vector_size(16)));                                                          \
-        const size_t width = 64 / sizeof(TYPE), step = 4 * width;                                                      \
+        const size_t lane = LANE_BYTES / sizeof(TYPE), width = 64 / sizeof(TYPE), step = 4 * width;                    \
         const TYPE *from = values;                                                                                     \
         TYPE best = from[0];                                                                                           \
         if (n < width) {                                                                                               \
@@ -39,25 +50,29 @@
             *(TYPE *)to = best;                                                                                        \
             return;                                                                                                    \
         }                                                                                                              \
-        lanes all[4], next;                                                                                            \
+        lanes all[4 * PIECES], next;                                                                                   \
         lanes_2 half;                                                                                                  \
         lanes_4 quarter;                                                                                               \
         size_t i = width;                                                                                              \
-        memcpy(&all[0], from, sizeof next);                                                                            \
+        FROM_TO(k, 0, PIECES) memcpy(&all[k], from + k * lane, sizeof next);                                           \
         if (n >= step) {                                                                                               \
-            FOUR(k) memcpy(&all[k], from + k * width, sizeof next);                                                    \
-            for (i = step; n - i >= step; i += step) FOUR(k)                                                           \
+            FROM_TO(k, PIECES, 4 * PIECES) memcpy(&all[k], from + k * lane, sizeof next);                              \
+            for (i = step; n - i >= step; i += step) FROM_TO(k, 0, 4 * PIECES)                                         \
                 {                                                                                                      \
-                    memcpy(&next, from + i + k * width, sizeof next);                                                  \
+                    memcpy(&next, from + i + k * lane, sizeof next);                                                   \
                     KEEP_BEST(all[k], next, bits, BEFORE);                                                             \
                 }                                                                                                      \
-            FOUR(k) KEEP_BEST(all[0], all[k], bits, BEFORE);                                                           \
+            FROM_TO(k, PIECES, 4 * PIECES) KEEP_BEST(all[k % PIECES], all[k], bits, BEFORE);                           \
         }                                                                                                              \
         for (; i < n; i += width) {                                                                                    \
-            memcpy(&next, from + (n - i < width ? n - width : i), sizeof next);                                        \
-            KEEP_BEST(all[0], next, bits, BEFORE);                                                                     \
+            const TYPE *at = from + (n - i < width ? n - width : i);                                                   \
+            FROM_TO(k, 0, PIECES)                                                                                      \
+            {                                                                                                          \
+                memcpy(&next, at + k * lane, sizeof next);                                                             \
+                KEEP_BEST(all[k], next, bits, BEFORE);                                                                 \
+            }                                                                                                          \
         }                                                                                                              \
-        KEEP_HALF(all[0], half, bits_2, BEFORE);                                                                       \
+        KEEP_HALF(all, half, bits_2, BEFORE);                                                                          \
         KEEP_HALF(half, quarter, bits_4, BEFORE);                                                                      \
         best = quarter[0];                                                                                             \
         for (size_t k = 1; k < width / 4; k++) best = (best BEFORE quarter[k]) | (best != best) ? best : quarter[k];   \
@@ -82,14 +97,14 @@ EXTREME(greatest_I64, int64_t, int64_t, >)
     static void name(void *bests, int64_t *where, const void *rows, ptrdiff_t stride, size_t count, int64_t index,     \
                      size_t n)                                                                                         \
     {                                                                                                                  \
-        typedef TYPE lanes __attribute__((vector_size(64)));                                                           \
-        typedef BITS bits __attribute__((vector_size(64)));                                                            \
-        const size_t width = 64 / sizeof(TYPE);                                                                        \
+        typedef TYPE lanes __attribute__((vector_size(LANE_BYTES)));                                                   \
+        typedef BITS bits __attribute__((vector_size(LANE_BYTES)));                                                    \
+        const size_t width = LANE_BYTES / sizeof(TYPE);                                                                \
         TYPE *best = bests;                                                                                            \
         for (size_t i = 0, k; n >= width && i < n; i += width) {                                                       \
             lanes kept, next;                                                                                          \
             bits at = {0};                                                                                             \
-            BITS places[64 / sizeof(TYPE)];                                                                            \
+            BITS places[LANE_BYTES / sizeof(TYPE)];                                                                    \
             if (n - i < width) i = n - width;                                                                          \
             const TYPE *from = (const TYPE *)rows + i;                                                                 \
             memcpy(&kept, best + i, sizeof kept);                                                                      \
