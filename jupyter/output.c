@@ -44,11 +44,30 @@ void jp_output_close(struct jp_output *o)
 
 /* The functions from here to the next comment are called with the lock held. */
 
+static void publish(struct jp_output *o, const char *type, json_t *content, int64_t time)
+{
+    jp_held_sent(&o->held, type, content, time);
+    jp_server_publish(o->server, type, o->parent.data ? &o->parent : NULL, content);
+}
+
+static void send_held(struct jp_output *o, int64_t time)
+{
+    for (size_t i = 0; i < o->held.count; i++) publish(o, o->held.messages[i].type, o->held.messages[i].content, time);
+    o->held.count = 0;
+}
+
+static void send(struct jp_output *o, const char *type, json_t *content)
+{
+    int64_t time = now();
+    bool taken = jp_held_take(&o->held, type, content, time);
+    if (!taken || jp_held_due(&o->held, time)) send_held(o, time);
+    if (!taken) publish(o, type, content, time);
+}
+
 static void send_text(struct jp_output *o, int stream, const char *text, size_t length)
 {
     if (length == 0) return;
-    json_t *content = json_pack("{s:s, s:o}", "name", stream_names[stream], "text", jp_text_json(text, length));
-    jp_server_publish(o->server, "stream", o->parent.data ? &o->parent : NULL, content);
+    send(o, "stream", json_pack("{s:s, s:o}", "name", stream_names[stream], "text", jp_text_json(text, length)));
 }
 
 /* Sends what is waiting; a code point that is not yet complete stays, unless it is the last chance. */
@@ -58,6 +77,12 @@ static void flush(struct jp_output *o, bool all)
     send_text(o, o->stream, o->text, whole);
     o->waiting -= whole;
     if (o->waiting) memmove(o->text, o->text + whole, o->waiting);
+}
+
+static void flush_all(struct jp_output *o)
+{
+    flush(o, true);
+    send_held(o, now());
 }
 
 static void note(struct jp_output *o, const char *text)
@@ -147,7 +172,8 @@ void jp_output_begin(struct jp_output *o, const struct jp_frame *header, bool si
     char *copy = rt_alloc(header->size);
     if (copy) memcpy(copy, header->data, header->size);
     lock_and_drain(o);
-    flush(o, true);
+    flush_all(o);
+    jp_held_begin(&o->held);
     free((char *)o->parent.data);
     o->parent = (struct jp_frame){copy, copy ? header->size : 0};
     o->silent = silent;
@@ -158,7 +184,7 @@ void jp_output_begin(struct jp_output *o, const struct jp_frame *header, bool si
 struct jp_output_place jp_output_enter(struct jp_output *o, const struct jp_frame *header, bool silent)
 {
     lock_and_drain(o);
-    flush(o, true);
+    flush_all(o);
     struct jp_output_place place = {o->parent, o->silent, o->printed, o->left_out};
     o->parent = (struct jp_frame){NULL, 0};
     pthread_mutex_unlock(&o->lock);
@@ -192,7 +218,7 @@ void jp_output_publish(struct jp_output *o, const char *type, json_t *content)
     if (o->silent)
         json_decref(content);
     else
-        jp_server_publish(o->server, type, o->parent.data ? &o->parent : NULL, content);
+        send(o, type, content);
     pthread_mutex_unlock(&o->lock);
 }
 
@@ -200,7 +226,7 @@ void jp_output_send(struct jp_output *o, struct jp_outgoing *message, json_t *co
 {
     const struct jp_frame topic = {message->type, strlen(message->type)};
     lock_and_drain(o);
-    flush(o, true);
+    flush_all(o);
     message->channel = JP_IOPUB;
     message->addresses = &topic;
     message->address_count = 1;
@@ -212,7 +238,7 @@ void jp_output_send(struct jp_output *o, struct jp_outgoing *message, json_t *co
 void jp_output_flush(struct jp_output *o)
 {
     lock_and_drain(o);
-    flush(o, true);
+    flush_all(o);
     pthread_mutex_unlock(&o->lock);
 }
 
@@ -224,7 +250,7 @@ void jp_output_end(struct jp_output *o)
         snprintf(line, sizeof line, "[%zu more bytes were left out]\n", o->left_out);
         note(o, line);
     }
-    flush(o, true);
+    flush_all(o);
     pthread_mutex_unlock(&o->lock);
 }
 
@@ -240,8 +266,10 @@ static int64_t wait_of(const struct jp_output *o)
 bool jp_output_tick(struct jp_output *o)
 {
     pthread_mutex_lock(&o->lock);
-    if (o->waiting && now() - o->since > wait_of(o)) flush(o, false);
-    bool waits = o->waiting > 0;
+    int64_t time = now();
+    if (o->waiting && time - o->since > wait_of(o)) flush(o, false);
+    if (jp_held_due(&o->held, time)) send_held(o, time);
+    bool waits = o->waiting > 0 || o->held.count > 0;
     pthread_mutex_unlock(&o->lock);
     return waits;
 }
@@ -250,6 +278,7 @@ void jp_output_note(struct jp_output *o, const char *line)
 {
     pthread_mutex_lock(&o->lock);
     note(o, line);
+    send_held(o, now());
     pthread_mutex_unlock(&o->lock);
 }
 

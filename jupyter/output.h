@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "jupyter/held.h"
 #include "jupyter/server.h"
 
 #define JP_OUTPUT_BATCH ((size_t)1 << 20) /* bytes of text in one message at most */
@@ -29,6 +30,7 @@ struct jp_output {
     int64_t since;          /* when the first of them came, nanoseconds */
     size_t limit, printed, left_out; /* bytes of this cell */
     char *text;
+    struct jp_held held;
 };
 
 /* `captured` is remembered, not owned. The server is set before anything else is called. */

@@ -46,6 +46,39 @@ def test_progress_updates_one_display(client):
     assert "&lt;b&gt; <progress value=\"0.75\" max=\"1\"" in last["text/html"]
 
 
+PICTURES = {
+    "cleared, then shown": ("display.clear(true) display(i)", ["clear_output", "display_data"]),
+    "shown, then cleared": ("display(i) display.clear(true)", ["display_data", "clear_output"]),
+    "cleared, then printed": ("display.clear() print(i) io.stderr:write('e')", ["clear_output", "stream", "stream"]),
+    "updated": ("h:update(i)", ["update_display_data"]),
+}
+
+
+@pytest.mark.parametrize("how", PICTURES)
+def test_a_loop_shows_as_many_pictures_as_can_be_seen(client, how):
+    """Of those that others take the place of before anybody sees them some are left out, but never the last; nor is an
+    update of what another cell showed."""
+    code, last = PICTURES[how]
+    client.execute("h = display(0, 'of a cell before') other = display(0, 'another')")
+    content, between = client.execute(f"for i = 1, 20000 do {code} if i == 5 then other:update('once') end end return 'end'")
+    assert content["status"] == "ok", content
+    shown = between[1:]
+    assert len(shown) < 10000, len(shown)
+    assert [k for k, _ in shown[-len(last) - 1:]] == last + ["execute_result"], shown[-4:]
+    texts = [c["data"]["text/plain"] if "data" in c else c.get("text", "").strip() for _, c in shown]
+    assert "20000" in texts and texts.count('"once"') == 1, texts[-4:]
+    seen = [int(text) for text in texts if text.isdigit()]
+    assert seen == sorted(seen)
+
+
+def test_a_picture_comes_while_the_cell_works_on(client):
+    sent = client.begin("for i = 1, 3 do display.clear(true) display(i) end repeat until stop_now")
+    while (m := client.recv("iopub"))["content"].get("data", {}).get("text/plain") != "3":
+        assert m
+    client.ask("interrupt_request", {}, "control")
+    assert client.reply(sent)["content"]["ename"] == "Interrupted"
+
+
 def picture(client, code, path):
     """Runs the cell, and gives the size of the PNG that it shows and its plain text; the pixels are then `shown`."""
     content, between = client.execute(code)

@@ -1,0 +1,100 @@
+#include "jupyter/held.h"
+
+#include <string.h>
+
+#define PAUSE_NS   ((int64_t)50000000)   /* between two pictures ... */
+#define BYTE_NS    ((int64_t)1000)       /* ... and for each of their bytes, */
+#define LONGEST_NS ((int64_t)1000000000) /* up to this */
+
+static bool is(const char *type, const char *other)
+{
+    return strcmp(type, other) == 0;
+}
+
+static bool clears(const char *type)
+{
+    return is(type, "clear_output");
+}
+
+static bool updates(const char *type)
+{
+    return is(type, "update_display_data");
+}
+
+static bool shows(const char *type)
+{
+    return is(type, "display_data") || is(type, "stream");
+}
+
+static const char *id_of(const json_t *content)
+{
+    const char *id = json_string_value(json_object_get(json_object_get(content, "transient"), "display_id"));
+    return id ? id : "";
+}
+
+static size_t bytes_of(const json_t *content)
+{
+    const char *name;
+    json_t *form;
+    size_t bytes = json_string_length(json_object_get(content, "text"));
+    json_object_foreach(json_object_get(content, "data"), name, form) bytes += json_string_length(form);
+    return bytes;
+}
+
+void jp_held_begin(struct jp_held *h)
+{
+    h->sent = 0;
+    h->bytes = 0;
+}
+
+bool jp_held_due(const struct jp_held *h, int64_t now)
+{
+    int64_t pause = PAUSE_NS + (int64_t)h->bytes * BYTE_NS;
+    return !h->sent || now - h->sent >= (pause < LONGEST_NS ? pause : LONGEST_NS);
+}
+
+void jp_held_sent(struct jp_held *h, const char *type, const json_t *content, int64_t now)
+{
+    if ((clears(type) || updates(type)) && jp_held_due(h, now)) {
+        h->sent = now;
+        h->bytes = 0;
+    }
+    h->bytes += bytes_of(content);
+}
+
+/* What is shown now takes the place of all that is held in front of the last clear_output, but for updates: they may be
+ * of what other cells show. A clear_output itself does so only now: with `wait` it waits for this. */
+static void drop_cleared(struct jp_held *h)
+{
+    size_t last = h->count, kept = 0;
+    while (last > 0 && !clears(h->messages[last - 1].type)) last--;
+    for (size_t i = 0; i < h->count; i++)
+        if (i + 1 >= last || updates(h->messages[i].type))
+            h->messages[kept++] = h->messages[i];
+        else
+            json_decref(h->messages[i].content);
+    h->count = kept;
+}
+
+static bool replace_update(struct jp_held *h, json_t *content)
+{
+    for (size_t i = 0; i < h->count; i++) {
+        struct jp_held_message *m = &h->messages[i];
+        if (!updates(m->type) || strcmp(id_of(m->content), id_of(content)) != 0) continue;
+        json_decref(m->content);
+        m->content = content;
+        return true;
+    }
+    return false;
+}
+
+bool jp_held_take(struct jp_held *h, const char *type, json_t *content, int64_t now)
+{
+    bool picture = clears(type) || updates(type);
+    if (!content || (!picture && !shows(type)) || (!h->count && (!picture || jp_held_due(h, now)))) return false;
+    if (updates(type) && replace_update(h, content)) return true;
+    if (shows(type)) drop_cleared(h);
+    if (h->count == JP_HELD_MOST) return false;
+    h->messages[h->count++] = (struct jp_held_message){type, content};
+    return true;
+}
