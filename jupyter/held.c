@@ -88,10 +88,30 @@ static bool replace_update(struct jp_held *h, json_t *content)
     return false;
 }
 
+static bool waits(const char *type, const json_t *content)
+{
+    return clears(type) && json_is_true(json_object_get(content, "wait"));
+}
+
+size_t jp_held_ready(const struct jp_held *h)
+{
+    const struct jp_held_message *last = h->count ? &h->messages[h->count - 1] : NULL;
+    return last && waits(last->type, last->content) ? h->count - 1 : h->count;
+}
+
+void jp_held_keep_shown(struct jp_held *h)
+{
+    size_t ready = jp_held_ready(h);
+    if (ready == h->count) return;
+    json_decref(h->messages[ready].content);
+    h->count = ready;
+}
+
 bool jp_held_take(struct jp_held *h, const char *type, json_t *content, int64_t now)
 {
     bool picture = clears(type) || updates(type);
-    if (!content || (!picture && !shows(type)) || (!h->count && (!picture || jp_held_due(h, now)))) return false;
+    if (!content || (!picture && !shows(type))) return false;
+    if (!h->count && !waits(type, content) && (!picture || jp_held_due(h, now))) return false;
     if (updates(type) && replace_update(h, content)) return true;
     if (shows(type)) drop_cleared(h);
     if (h->count == JP_HELD_MOST) return false;

@@ -30,6 +30,10 @@ struct jp_held {
 void jp_held_begin(struct jp_held *h);
 /* Whether the message waits, with its reference, for the next picture; else what is held is to be sent, then it. */
 bool jp_held_take(struct jp_held *h, const char *type, json_t *content, int64_t now);
+/* How many of the first ones can be sent: a last clear_output with `wait` changes nothing before more is shown. */
+size_t jp_held_ready(const struct jp_held *h);
+/* Forgets such a one: the cell ends by an error, of which what was shown last, and no longer is, may tell more. */
+void jp_held_keep_shown(struct jp_held *h);
 /* Whether it is time for what is held. */
 bool jp_held_due(const struct jp_held *h, int64_t now);
 /* The caller is about to send this one. */

@@ -50,17 +50,20 @@ static void publish(struct jp_output *o, const char *type, json_t *content, int6
     jp_server_publish(o->server, type, o->parent.data ? &o->parent : NULL, content);
 }
 
-static void send_held(struct jp_output *o, int64_t time)
+static void send_held(struct jp_output *o, size_t count, int64_t time)
 {
-    for (size_t i = 0; i < o->held.count; i++) publish(o, o->held.messages[i].type, o->held.messages[i].content, time);
-    o->held.count = 0;
+    struct jp_held *h = &o->held;
+    for (size_t i = 0; i < count; i++) publish(o, h->messages[i].type, h->messages[i].content, time);
+    h->count -= count;
+    memmove(h->messages, h->messages + count, h->count * sizeof *h->messages);
 }
 
 static void send(struct jp_output *o, const char *type, json_t *content)
 {
     int64_t time = now();
     bool taken = jp_held_take(&o->held, type, content, time);
-    if (!taken || jp_held_due(&o->held, time)) send_held(o, time);
+    if (strcmp(type, "error") == 0) jp_held_keep_shown(&o->held);
+    if (!taken || jp_held_due(&o->held, time)) send_held(o, taken ? jp_held_ready(&o->held) : o->held.count, time);
     if (!taken) publish(o, type, content, time);
 }
 
@@ -82,7 +85,7 @@ static void flush(struct jp_output *o, bool all)
 static void flush_all(struct jp_output *o)
 {
     flush(o, true);
-    send_held(o, now());
+    send_held(o, o->held.count, now());
 }
 
 static void note(struct jp_output *o, const char *text)
@@ -268,8 +271,8 @@ bool jp_output_tick(struct jp_output *o)
     pthread_mutex_lock(&o->lock);
     int64_t time = now();
     if (o->waiting && time - o->since > wait_of(o)) flush(o, false);
-    if (jp_held_due(&o->held, time)) send_held(o, time);
-    bool waits = o->waiting > 0 || o->held.count > 0;
+    if (jp_held_due(&o->held, time)) send_held(o, jp_held_ready(&o->held), time);
+    bool waits = o->waiting > 0 || jp_held_ready(&o->held) > 0;
     pthread_mutex_unlock(&o->lock);
     return waits;
 }
@@ -278,7 +281,7 @@ void jp_output_note(struct jp_output *o, const char *line)
 {
     pthread_mutex_lock(&o->lock);
     note(o, line);
-    send_held(o, now());
+    send_held(o, jp_held_ready(&o->held), now());
     pthread_mutex_unlock(&o->lock);
 }
 

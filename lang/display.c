@@ -440,7 +440,7 @@ static const struct lg_function functions[] = {
     {"svg", display_svg, "display.svg(text [, id])", "Shows an SVG picture.\nA terminal only says that there is one.",
      "display.svg('<svg xmlns=\"http://www.w3.org/2000/svg\"></svg>')"},
     {"clear", display_clear, "display.clear([wait])",
-     "Removes the cell's output so far.\nWith `wait`, only when the next output comes, so that nothing flickers. A terminal "
+     "Removes the cell's output so far.\nWith `wait`, only when the next output comes, so that nothing flickers, and not by an error. A terminal "
      "takes back the line that is not ended yet, or what display showed when nothing was printed below.",
      "display.clear(true)"},
     {0}};

@@ -71,6 +71,14 @@ def test_a_loop_shows_as_many_pictures_as_can_be_seen(client, how):
     assert seen == sorted(seen)
 
 
+def test_an_error_leaves_the_last_picture(client):
+    """With `wait` what was shown is cleared when more is shown, of which an error is none."""
+    between = client.execute("display('kept') display.clear(true) error('stop')")[1]
+    assert kinds(between) == ["execute_input", "display_data", "error"]
+    between = client.execute("display('gone') display.clear(true) return 'more'")[1]
+    assert kinds(between) == ["execute_input", "display_data", "clear_output", "execute_result"]
+
+
 def test_a_picture_comes_while_the_cell_works_on(client):
     sent = client.begin("for i = 1, 3 do display.clear(true) display(i) end repeat until stop_now")
     while (m := client.recv("iopub"))["content"].get("data", {}).get("text/plain") != "3":
