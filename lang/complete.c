@@ -52,6 +52,14 @@ void lg_set_prefix(struct lg_completing *c, size_t start)
     c->prefix_length = c->length - start;
 }
 
+/* Whether the key can stand as it is in a string between either quotes. */
+static bool is_plain(const char *s)
+{
+    for (const char *p = s; *p; p++)
+        if ((unsigned char)*p < ' ' || strchr("\"'\\\x7f", *p)) return false;
+    return *s != '\0';
+}
+
 static bool is_name(const char *s)
 {
     size_t n = strlen(s);
@@ -70,7 +78,7 @@ void lg_visit_match(lua_State *L, const char *name, void *context)
         leave_out(c, name);
         return;
     }
-    if (!is_name(name)) return;
+    if (c->any_key ? !is_plain(name) : !is_name(name)) return;
     if (*name == '_' && (!c->prefix_length || strncmp(name, "__lunarray", 10) == 0)) return;
     if (c->functions_only && !lua_isfunction(L, -1)) return;
     const char *kind = lg_describe(L, -1, note, sizeof note);

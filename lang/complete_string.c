@@ -264,6 +264,7 @@ void lg_complete_string(lua_State *L, struct lg_completing *c, const struct lg_t
     if (last > 0 && is_sign(t, last - 1, "[")) {
         size_t first = lg_chain_start(t, last - 1);
         if (first < last - 1 && lg_push_chain(L, t, first, last - 1)) {
+            c->any_key = true;
             if (lua_istable(L, -1)) lg_complete_fields(L, -1, lg_visit_match, c);
             return;
         }

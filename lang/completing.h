@@ -17,6 +17,7 @@ struct lg_completing {
     bool more;     /* there are others than the ones that were kept */
     size_t common; /* how many bytes of the first match these have, too */
     bool functions_only, folders_only;
+    bool any_key;              /* not names alone: they stand in a string, t["two words"] */
     const char *function_kind; /* what functions are called: "function", after a colon "method" */
 };
 

@@ -162,8 +162,7 @@ TEST(completion)
 {
     size_t from;
     start();
-    run("local session_x = 1 tt = {alpha = 1, beta = function(self) end, _hidden = 1, ['no name'] = 1}\n"
-        "arr = gpu.zeros(3, 4) zz = gpu.complex(1, 2) s = 'text' nested = {tt, deep = {tt = tt}}");
+    run("local session_x = 1 tt = {alpha = 1, beta = function(self) end, _hidden = 1, ['no name'] = 1, ['a \\" quote'] = 2}\n" "arr = gpu.zeros(3, 4) zz = gpu.complex(1, 2) s = 'text' nested = {tt, deep = {tt = tt}}");
     CHECK_STR(complete("session_", &from), "session_x");
     CHECK_INT(from, 0);
     CHECK_STR(complete("x = session_", &from), "session_x");
@@ -175,6 +174,8 @@ TEST(completion)
     CHECK_STR(complete("nested[1].al", NULL), "alpha");
     CHECK_STR(complete("nested['deep'].", NULL), "tt");
     CHECK_STR(complete("tt['al", NULL), "alpha");
+    CHECK_STR(complete("tt['n", NULL), "no name");
+    CHECK_STR(complete("nested[1][\"", NULL), "alpha beta no name");
     CHECK_STR(complete("string.fo", NULL), "format");
     CHECK_STR(complete("s:upp", NULL), "upper");
     CHECK_STR(complete("('x'):upp", NULL), "upper");
