@@ -31,13 +31,30 @@
 #endif
 #define PIECES           (64 / LANE_BYTES)
 #define FROM_TO(k, a, b) _Pragma("GCC unroll 16") for (size_t k = (a); k < (b); k++)
+/* KEEP_BEST of a whole vector by the instruction for it, which gives the second of two that are equal and, as here a
+ * lane that is NaN stays, of all others the same. */
+#if defined __AVX512F__
+#define KEEP_FLOATS(S, V, op, a, b)                                                                                    \
+    (a) = (lanes)_mm512_mask_##op##_##S((V)(a), _mm512_cmp_##S##_mask((V)(a), (V)(a), _CMP_ORD_Q), (V)(a), (V)(b))
+#define KEEP_INTS(S, op, a, b)     (a) = (lanes)_mm512_##op##_##S((__m512i)(a), (__m512i)(b))
+#define KEEP_F32(op, a, b, BEFORE) KEEP_FLOATS(ps, __m512, op, a, b)
+#define KEEP_I32(op, a, b, BEFORE) KEEP_INTS(epi32, op, a, b)
+#define KEEP_F64(op, a, b, BEFORE) KEEP_FLOATS(pd, __m512d, op, a, b)
+#define KEEP_I64(op, a, b, BEFORE) KEEP_INTS(epi64, op, a, b)
+#else
+typedef int32_t lane_bits_32 __attribute__((vector_size(LANE_BYTES)));
+typedef int64_t lane_bits_64 __attribute__((vector_size(LANE_BYTES)));
+#define KEEP_F32(op, a, b, BEFORE) KEEP_BEST(a, b, lane_bits_32, BEFORE)
+#define KEEP_I32(op, a, b, BEFORE) KEEP_BEST(a, b, lane_bits_32, BEFORE)
+#define KEEP_F64(op, a, b, BEFORE) KEEP_BEST(a, b, lane_bits_64, BEFORE)
+#define KEEP_I64(op, a, b, BEFORE) KEEP_BEST(a, b, lane_bits_64, BEFORE)
+#endif
 /* Four times 64 bytes of lanes, which stay in registers; then one, whose last values may be those that it has had
  * already. */
-#define EXTREME(name, TYPE, BITS, BEFORE)                                                                              \
+#define EXTREME(name, TYPE, BITS, BEFORE, CLASS, op)                                                                   \
     static void name(void *to, const void *values, size_t n)                                                           \
     {                                                                                                                  \
         typedef TYPE lanes __attribute__((vector_size(LANE_BYTES)));                                                   \
-        typedef BITS bits __attribute__((vector_size(LANE_BYTES)));                                                    \
         typedef TYPE lanes_2 __attribute__((vector_size(32)));                                                         \
         typedef BITS bits_2 __attribute__((vector_size(32)));                                                          \
         typedef TYPE lanes_4 __attribute__((vector_size(16)));                                                         \
@@ -60,16 +77,16 @@
             for (i = step; n - i >= step; i += step) FROM_TO(k, 0, 4 * PIECES)                                         \
                 {                                                                                                      \
                     memcpy(&next, from + i + k * lane, sizeof next);                                                   \
-                    KEEP_BEST(all[k], next, bits, BEFORE);                                                             \
+                    KEEP_##CLASS(op, all[k], next, BEFORE);                                                            \
                 }                                                                                                      \
-            FROM_TO(k, PIECES, 4 * PIECES) KEEP_BEST(all[k % PIECES], all[k], bits, BEFORE);                           \
+            FROM_TO(k, PIECES, 4 * PIECES) KEEP_##CLASS(op, all[k % PIECES], all[k], BEFORE);                          \
         }                                                                                                              \
         for (; i < n; i += width) {                                                                                    \
             const TYPE *at = from + (n - i < width ? n - width : i);                                                   \
             FROM_TO(k, 0, PIECES)                                                                                      \
             {                                                                                                          \
                 memcpy(&next, at + k * lane, sizeof next);                                                             \
-                KEEP_BEST(all[k], next, bits, BEFORE);                                                                 \
+                KEEP_##CLASS(op, all[k], next, BEFORE);                                                                \
             }                                                                                                          \
         }                                                                                                              \
         KEEP_HALF(all, half, bits_2, BEFORE);                                                                          \
@@ -78,14 +95,14 @@
         for (size_t k = 1; k < width / 4; k++) best = (best BEFORE quarter[k]) | (best != best) ? best : quarter[k];   \
         *(TYPE *)to = best;                                                                                            \
     }
-EXTREME(least_F32, float, int32_t, <)
-EXTREME(least_F64, double, int64_t, <)
-EXTREME(least_I32, int32_t, int32_t, <)
-EXTREME(least_I64, int64_t, int64_t, <)
-EXTREME(greatest_F32, float, int32_t, >)
-EXTREME(greatest_F64, double, int64_t, >)
-EXTREME(greatest_I32, int32_t, int32_t, >)
-EXTREME(greatest_I64, int64_t, int64_t, >)
+EXTREME(least_F32, float, int32_t, <, F32, min)
+EXTREME(least_F64, double, int64_t, <, F64, min)
+EXTREME(least_I32, int32_t, int32_t, <, I32, min)
+EXTREME(least_I64, int64_t, int64_t, <, I64, min)
+EXTREME(greatest_F32, float, int32_t, >, F32, max)
+EXTREME(greatest_F64, double, int64_t, >, F64, max)
+EXTREME(greatest_I32, int32_t, int32_t, >, I32, max)
+EXTREME(greatest_I64, int64_t, int64_t, >, I64, max)
 #define EXTREMES(name)                                                                                                 \
     {                                                                                                                  \
         [KN_F32] = name##_F32, [KN_F64] = name##_F64, [KN_I32] = name##_I32, [KN_I64] = name##_I64                     \
