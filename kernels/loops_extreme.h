@@ -50,7 +50,8 @@ typedef int64_t lane_bits_64 __attribute__((vector_size(LANE_BYTES)));
 #define KEEP_I64(op, a, b, BEFORE) KEEP_BEST(a, b, lane_bits_64, BEFORE)
 #endif
 /* Four times 64 bytes of lanes, which stay in registers; then one, whose last values may be those that it has had
- * already. */
+ * already. Of the last lanes those of floats, which take more than an instruction each, are combined in pairs of
+ * neighbours. */
 #define EXTREME(name, TYPE, BITS, BEFORE, CLASS, op)                                                                   \
     static void name(void *to, const void *values, size_t n)                                                           \
     {                                                                                                                  \
@@ -91,8 +92,16 @@ typedef int64_t lane_bits_64 __attribute__((vector_size(LANE_BYTES)));
         }                                                                                                              \
         KEEP_HALF(all, half, bits_2, BEFORE);                                                                          \
         KEEP_HALF(half, quarter, bits_4, BEFORE);                                                                      \
+        const bool floats = (TYPE)0.5 != 0;                                                                            \
+        FROM_TO(round, 0, floats ? width / 8 : 0)                                                                      \
+        {                                                                                                              \
+            lanes_4 odd;                                                                                               \
+            const lanes_4 four = quarter;                                                                              \
+            FROM_TO(k, 0, width / 4) quarter[k] = four[2 * k % (width / 4)], odd[k] = four[(2 * k + 1) % (width / 4)]; \
+            KEEP_BEST(quarter, odd, bits_4, BEFORE);                                                                   \
+        }                                                                                                              \
         best = quarter[0];                                                                                             \
-        for (size_t k = 1; k < width / 4; k++) best = (best BEFORE quarter[k]) | (best != best) ? best : quarter[k];   \
+        for (size_t k = 1; k < (floats ? 1 : width / 4); k++) best = best BEFORE quarter[k] ? best : quarter[k];       \
         *(TYPE *)to = best;                                                                                            \
     }
 EXTREME(least_F32, float, int32_t, <, F32, min)
