@@ -70,6 +70,7 @@ static struct worker *one_worker(struct run *r)
     k->params = l->params;
     k->param_bytes = (uint32_t)l->function->info.param_bytes;
     k->bias = simt_bias();
+    k->jit_bias = r->on_host ? 0 : k->bias;
     k->warp_count = (threads + SIMT_WARP - 1) / SIMT_WARP;
     k->shared_bytes = l->dynamic_shared ? r->program->dynamic_base + (uint32_t)l->dynamic_shared : r->entry->shared_end;
     k->local_bytes = (r->entry->stack_bytes + 15u) & ~15u;
@@ -397,6 +398,23 @@ static bool take_cluster(struct run *r, const struct simt_launch *l)
     return size <= MAX_CLUSTER;
 }
 
+/* Do arguments point to host memory that kernels may use, and none to the device's? */
+static bool has_host_memory(const struct simt_launch *l)
+{
+    const struct simt_function_info *f = &l->function->info;
+    bool any = false;
+    for (size_t k = 0; k < f->param_count; k++) {
+        uint64_t value;
+        struct simt_block b;
+        struct simt_mapped m;
+        if (f->params[k].size != sizeof value) continue;
+        memcpy(&value, (const char *)l->params + f->params[k].offset, sizeof value);
+        if (simt_find(value, &b)) return false;
+        any |= value && value < SIMT_GLOBAL_BASE && simt_mapped_find(value, &m);
+    }
+    return any;
+}
+
 bool simt_run(const struct simt_launch *l, struct simt_fault *fault)
 {
     const struct simt_function *f = l->function;
@@ -438,6 +456,7 @@ bool simt_run(const struct simt_launch *l, struct simt_fault *fault)
     /* What a cluster's blocks do to each other is seen where no code is generated. */
     bool closely = o && members > 1 && f->program->maps_shared;
     if (blocks && !closely) r.jit = simt_jit_code(f->program, f->code, l->block, o);
+    r.on_host = r.jit && !o && has_host_memory(l);
     rt_parallel_for(blocks < host_threads ? blocks : host_threads, 1, run_blocks, &r);
     if (o && o->launch_end) o->launch_end(o, &r.fault);
     while (r.workers) {

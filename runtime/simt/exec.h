@@ -189,6 +189,7 @@ struct worker { /* what runs one block: its registers, memory and barriers, used
     const char *params;
     uint32_t param_bytes;
     ptrdiff_t bias;
+    ptrdiff_t jit_bias; /* of what generated code moves itself: as bias, or, where kernels have but host memory, 0 */
     unsigned block[3];
     uint64_t block_index;
     int multiprocessor;     /* %smid */
@@ -248,6 +249,7 @@ struct run { /* one launch */
     const struct simt_program *program;
     const struct function *entry;
     const struct jit_code *jit;
+    bool on_host;                 /* all that the arguments point to is host memory that kernels may use */
     unsigned cluster[3];          /* blocks of a cluster along each axis */
     uint64_t grain;               /* clusters that a thread takes at once */
     _Atomic uint64_t fault_block; /* clusters above it need not run */

@@ -37,14 +37,14 @@ static void write_entrance(struct jit *j)
     x86_rr(x, ALU_MOV, true, REG_WARP, RSI);
     x86_rm(x, ALU_MOV, true, REG_WORKER, WARP(worker));
     x86_rm(x, ALU_MOV, true, REG_SHARED, WORKER(shared));
-    x86_rm(x, ALU_MOV, true, REG_BIAS, WORKER(bias));
+    x86_rm(x, ALU_MOV, true, REG_BIAS, WORKER(jit_bias));
     x86_jump_to(x, RDX);
 
     x86_bind(x, j->all_label);
     save_registers(x);
     x86_rr(x, ALU_MOV, true, REG_WORKER, RDI);
     x86_rm(x, ALU_MOV, true, REG_SHARED, WORKER(shared));
-    x86_rm(x, ALU_MOV, true, REG_BIAS, WORKER(bias));
+    x86_rm(x, ALU_MOV, true, REG_BIAS, WORKER(jit_bias));
     x86_rm(x, ALU_MOV, true, REG_WARP, WORKER(warps));
     x86_imm(x, ALU_SUB, true, REG_WARP, sizeof(struct warp));
     x86_rm(x, ALU_MOV, false, RAX, WORKER(warp_count));
@@ -78,8 +78,14 @@ static void write_entrance(struct jit *j)
 static bool fill_range(struct worker *k, uint32_t index, uint64_t address, uint64_t span)
 {
     struct simt_block b;
-    if (!simt_find(address, &b) || b.bytes < span || address - b.address > b.bytes - span) return false;
-    simt_tally_found(k, &b);
+    struct simt_mapped m;
+    bool mapped = k->jit_bias != k->bias; /* what is elsewhere is the interpreter's */
+    if (mapped && simt_mapped_find(address, &m))
+        b = (struct simt_block){m.start, m.bytes};
+    else if (mapped || !simt_find(address, &b))
+        return false;
+    if (b.bytes < span || address - b.address > b.bytes - span) return false;
+    if (!mapped) simt_tally_found(k, &b);
     k->jit_ranges[index] = (struct jit_range){.low = b.address, .room = b.bytes - span + 1};
     return true;
 }
