@@ -162,7 +162,8 @@ TEST(completion)
 {
     size_t from;
     start();
-    run("local session_x = 1 tt = {alpha = 1, beta = function(self) end, _hidden = 1, ['no name'] = 1, ['a \\" quote'] = 2}\n" "arr = gpu.zeros(3, 4) zz = gpu.complex(1, 2) s = 'text' nested = {tt, deep = {tt = tt}}");
+    run("local session_x = 1 tt = {alpha = 1, beta = function(self) end, _hidden = 1, ['no name'] = 1, ['a \" quote'] = 2}\n"
+        "arr = gpu.zeros(3, 4) zz = gpu.complex(1, 2) s = 'text' nested = {tt, deep = {tt = tt}}");
     CHECK_STR(complete("session_", &from), "session_x");
     CHECK_INT(from, 0);
     CHECK_STR(complete("x = session_", &from), "session_x");
