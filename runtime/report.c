@@ -298,6 +298,9 @@ static void describe_bounds(const struct rt_scene *x, const struct simt_report *
             out->hint, sizeof out->hint,
             "the bytes of an extern __shared__ array stand in the launch's configuration, behind grid and block: %s",
             x->program ? "k(grid, block, bytes)(...)" : "<<<grid, block, bytes>>>");
+    if (r->space == PTX_LOCAL && !out->has_index && !is_null(r))
+        snprintf(out->hint, sizeof out->hint,
+                 "an array that the kernel declares, such as float v[4], is indexed beyond its end");
     if (out->has_index && out->index == out->length && out->length > 0)
         snprintf(out->hint, sizeof out->hint,
                  "the last element is %s[%lld]: is it < where it says <=, or is a check "
