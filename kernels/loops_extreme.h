@@ -93,7 +93,8 @@ typedef int64_t lane_bits_64 __attribute__((vector_size(LANE_BYTES)));
         KEEP_HALF(all, half, bits_2, BEFORE);                                                                          \
         KEEP_HALF(half, quarter, bits_4, BEFORE);                                                                      \
         const bool floats = (TYPE)0.5 != 0;                                                                            \
-        FROM_TO(round, 0, floats ? width / 8 : 0)                                                                      \
+        const size_t rounds = floats ? width / 8 : 0;                                                                  \
+        FROM_TO(round, 0, rounds)                                                                                      \
         {                                                                                                              \
             lanes_4 odd;                                                                                               \
             const lanes_4 four = quarter;                                                                              \
