@@ -33,16 +33,18 @@ static const char **push_sorted_names(lua_State *L, size_t *count)
 }
 
 /* Adds a text with its lines broken at blanks to fit a terminal; it begins in a column, and goes on in the one at
- * `indent`. */
+ * `indent`, items of a list ("- ...") behind their mark. */
 static void add_wrapped(luaL_Buffer *b, const char *text, size_t length, size_t column, size_t indent)
 {
     bool first = true; /* on its line */
+    size_t margin = indent;
     for (const char *end = text + length; text < end;) {
+        if (first) margin = indent + (end - text > 2 && strncmp(text, "- ", 2) == 0 ? 2 : 0);
         size_t word = strcspn(text, " \n");
         if (word > (size_t)(end - text)) word = (size_t)(end - text);
         if (!first && column + 1 + word > HELP_COLUMNS) {
             luaL_addchar(b, '\n');
-            for (column = 0; column < indent; column++) luaL_addchar(b, ' ');
+            for (column = 0; column < margin; column++) luaL_addchar(b, ' ');
         } else if (!first) {
             luaL_addchar(b, ' ');
             column++;
@@ -335,7 +337,7 @@ static const struct lg_function functions[] = {
     {"help", help, "gpu.help([name])",
      "Prints what is known of a function, or a list of all functions.\n"
      "`name` is a string such as \"linspace\" or \"array.sum\", a module's such as \"fft\", the function itself, or one of the topics \"lua\", \"cuda\", \"indexing\", "
-     "\"dtypes\", \"broadcasting\", \"devices\", \"memory\", \"numpy\", \"random\" and \"files\". Of another library's name, as \"arange\", it says what it is here; any other word is searched for in names and texts, as \"eigenvalue\" or \"standard deviation\".",
+     "\"dtypes\", \"broadcasting\", \"devices\", \"memory\", \"numpy\", \"random\", \"accuracy\" and \"files\". Of another library's name, as \"arange\", it says what it is here; any other word is searched for in names and texts, as \"eigenvalue\" or \"standard deviation\".",
      "gpu.help('linspace')\ngpu.help(gpu.zeros)\ngpu.help 'eigenvalue'"},
     {"docs", docs, "gpu.docs()",
      "The documentation as data: a list, sorted by name, of tables with name, signature, doc and example.",
