@@ -352,6 +352,16 @@ bool lg_is_array_field(const char *name, size_t length)
     return false;
 }
 
+/* A text that was to be a slice, but has names in it. [raises] */
+static void check_slice(lua_State *L, const char *key)
+{
+    if (strpbrk(key, ":,"))
+        luaL_error(L,
+                   "\"%s\" is no slice: it has numbers only, as x[\"1:3\"]; with variables it is a table, "
+                   "x[{{a, b}}] for x[a:b]",
+                   key);
+}
+
 /* x.name, x:name(...), x[i], x["1:2"]. Upvalues: the methods, and a table from field names to their rows. */
 static int array_get(lua_State *L)
 {
@@ -370,6 +380,7 @@ static int array_get(lua_State *L)
         lua_settop(L, 2);
         return lg_array_index(L);
     }
+    check_slice(L, key);
     return lg_raise_unknown(L, "an array has no method or field", key, lua_upvalueindex(1), lua_upvalueindex(2));
 }
 
@@ -384,8 +395,10 @@ static int array_set(lua_State *L)
         for (size_t i = 0; i < sizeof made / sizeof *made; i++)
             if (strcmp(key, made[i][0]) == 0)
                 return luaL_error(L, "cannot set '%s' of an array; it is written %s", key, made[i][1]);
-        if (!lg_is_key_text(key))
+        if (!lg_is_key_text(key)) {
+            check_slice(L, key);
             return luaL_error(L, "cannot set '%s': an array takes indices, such as x[1] or x[\"2:3\"]", key);
+        }
     }
     return lg_array_newindex(L);
 }
@@ -427,11 +440,17 @@ static int compare(lua_State *L)
 
 static int array_pairs(lua_State *L)
 {
-    return luaL_error(L, "pairs does not go through arrays; ipairs(x) gives x[1], x[2], ..., x:totable() a table");
+    luaL_where(L, 2); /* who called pairs, which called this */
+    lua_pushstring(L, "pairs does not go through arrays; ipairs(x) gives x[1], x[2], ..., x:totable() a table");
+    lua_concat(L, 2);
+    return lua_error(L);
 }
 
 static int array_call(lua_State *L)
 {
+    lua_Debug ar;
+    if (lua_getstack(L, 0, &ar) && lua_getinfo(L, "n", &ar) && strcmp(ar.namewhat, "for iterator") == 0)
+        return luaL_error(L, "an array is gone through by for i, v in ipairs(x) do; v is an element, or a row");
     return luaL_error(
         L,
         "an array is not called; its elements are x[1], x[{1, 2}] or x[\"1:2\"], and ipairs(x) goes through them; x.T, "

@@ -163,6 +163,14 @@ static const char *const synonyms[][2] = {
     {"gaussian_filter1d", "gpu.ndimage.gaussian_filter(x, {0, sigma})"},
     {"grey_erosion", "gpu.ndimage.minimum_filter"}, {"grey_dilation", "gpu.ndimage.maximum_filter"},
     {"convolve1d", "gpu.ndimage.convolve"}, {"correlate1d", "gpu.ndimage.correlate"},
+    {"length", "#x, or x.size"}, {"is_available", "gpu.device().kind == \"cuda\""}, {"device_count", "#gpu.devices()"},
+    {"set_device", "gpu.device(\"cuda:0\")"}, {"current_device", "gpu.device()"}, {"get_device_name", "gpu.device().model"},
+    {"get_device_properties", "gpu.device()"}, {"mem_get_info", "gpu.memory()"}, {"memory_allocated", "gpu.memory().in_use"},
+    {"empty_cache", "gpu.memory_trim()"}, {"module", "gpu.kernel{file = \"saxpy.cu\"}"}, {"Module", "gpu.kernel{file = \"saxpy.cu\"}"},
+    {"load_inline", "gpu.kernel(text)"}, {"show", "gpu.plot(x, y), which shows at once"},
+    {"figure", "gpu.plot(x, y, {size = {800, 600}})"}, {"title", "gpu.plot(x, y, {title = \"...\"})"},
+    {"legend", "gpu.plot{{x, y, label = \"...\"}}"}, {"subplots", "gpu.plot{{x, y}, {x, z}}, several series in one picture"},
+    {"subplot", "gpu.plot{{x, y}, {x, z}}, several series in one picture"},
     {"CubicSpline", "gpu.ndimage.map_coordinates(x, coordinates, 3)"},
 };
 /* clang-format on */

@@ -4,6 +4,7 @@
 #include "runtime/pinned.h"
 #include "lang/array.h"
 #include "lang/complex.h"
+#include "lang/hint.h"
 
 /* Placement: dtype and device as trailing arguments. */
 
@@ -41,6 +42,12 @@ static bool is_length(lua_State *L, int idx)
 void lg_placement_fields(lua_State *L, int idx, struct lg_placement *p)
 {
     idx = lua_absindex(L, idx);
+    lua_pushnil(L);
+    if (!lua_next(L, idx)) { /* {dtype = float64} is empty, too */
+        lg_check_bare_dtype(L);
+        return;
+    }
+    lua_pop(L, 2);
     for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) {
         if (lua_type(L, -2) != LUA_TSTRING || is_length(L, idx)) continue;
         const char *key = lua_tostring(L, -2);
@@ -56,7 +63,10 @@ void lg_placement_fields(lua_State *L, int idx, struct lg_placement *p)
 void lg_check_placement(lua_State *L, int first, struct lg_placement *p)
 {
     for (int idx = first; idx <= lua_gettop(L); idx++) {
-        if (lua_isnil(L, idx)) continue;
+        if (lua_isnil(L, idx)) {
+            lg_check_bare_dtype(L);
+            continue;
+        }
         if (lua_istable(L, idx) && lua_rawlen(L, idx) == 0)
             lg_placement_fields(L, idx, p);
         else

@@ -87,6 +87,13 @@ static const char *const fields[] = {"name",
                                      "runs_kernels",
                                      NULL};
 
+bool lg_is_device_field(const char *name, size_t length)
+{
+    for (const char *const *f = fields; *f; f++)
+        if (strlen(*f) == length && memcmp(*f, name, length) == 0) return true;
+    return false;
+}
+
 static bool push_field(lua_State *L, const struct rt_device *d, const char *key)
 {
     if (!strcmp(key, "name"))

@@ -219,12 +219,13 @@ static void show_text(lua_State *L, const struct lg_session *s)
     s->sink.result(s->sink.context, s->count, &bundle);
 }
 
-/* A cell that asks for a name is told that it has no value; a call that returns nil is not. */
+/* A cell that asks for a name, or a string's character by its number, is told that it has no value; a call that returns
+ * nil is not. */
 static void show_nil(lua_State *L, const struct lg_session *s)
 {
     size_t length;
     const char *code = cell_code(L, s, &length);
-    if (code && lg_push_nil(L, code, length)) show_text(L, s);
+    if (code && (lg_push_missing(L, code, length) || lg_push_nil(L, code, length))) show_text(L, s);
 }
 
 /* One that compares an array by == is told of its elements; false for other values. */

@@ -224,11 +224,27 @@ static void add_about(lua_State *L, struct excerpt *x, const char *message, bool
     lua_settop(L, top - 1);
 }
 
+/* Below a report that a kernel used an array that is nil: which name of the launch's line has no value. */
+static void add_for_null(lua_State *L, struct excerpt *x, const char *message, struct lg_buffer *b)
+{
+    int top = lua_gettop(L);
+    if (!strstr(message, " is nil") || x->line < 1) return;
+    x->source = lg_chunk_source(L, x->chunk, &x->length);
+    if (x->source && find_line(x)) {
+        struct lg_place p = {x->from, (size_t)(x->to - x->from), NULL, x->source, x->length};
+        if (lg_push_unset(L, &p)) lg_buffer_printf(b, "%s  hint: %s", b->length ? "\n" : "", lua_tostring(L, -1));
+    }
+    lua_settop(L, top);
+}
+
 void lg_add_excerpt(lua_State *L, const char *message, bool syntax, const char *chunk, int line, struct lg_buffer *b)
 {
     struct excerpt x = {.line = line};
     snprintf(x.chunk, sizeof x.chunk, "%s", chunk);
-    if (has_excerpt(message)) return;
+    if (has_excerpt(message)) {
+        add_for_null(L, &x, message, b);
+        return;
+    }
     if (!read_position(message, &x)) x.line = line;
     add_about(L, &x, message, syntax, true, b);
 }

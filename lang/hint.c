@@ -26,12 +26,20 @@
 #define ITEM   "a reduction of all elements gives a number already: x:sum() is one"
 #define LAUNCH "a launch gives nothing: what the kernel computed is in the arrays that it was given"
 #define ADDR   "there are no addresses: a function returns what it makes, as x = gpu.zeros(n)"
-#define PICK   "x if c else y, or c ? x : y, is written c and x or y; of arrays gpu.where(c, x, y)"
+#define WHILE  "a loop is while x < 3 do ... end"
+#define EQUAL  "'equal' is written =="
+#define LIST                                                                                                           \
+    "a list is filled by a loop, local t = {} for i = 1, 3 do t[i] = 2 * i end; of arrays it is 2 * gpu.range(1, 3)"
+#define WRITE                                                                                                          \
+    "what print puts between and behind values is not chosen: io.write(x, \" \", y) writes just what it is given"
+#define DEFAULT "what an argument is without a value is said in the function: b = b or 3"
+#define NOT     "'not' is written out, not x; ~x is of integers and masks"
+#define PICK    "x if c else y, or c ? x : y, is written c and x or y; of arrays gpu.where(c, x, y)"
 
 /* The first row that holds. `message` is part of Lua's message, with $ its end (NULL: any about syntax), `tokens` a run
  * of tokens that has the place of the error in it or before it; "..." in front: that stands anywhere in the line, "~":
- * in all of the source, "^": that begins it; NULL: any. NAME, NUMBER, STRING and OP (an operator of two numbers) stand
- * for any such token. */
+ * in all of the source, "^": that begins it, "loop:": the word that began the last loop; NULL: any. NAME, NUMBER,
+ * STRING and OP (an operator of two numbers) stand for any such token. */
 static const struct {
     const char *message, *tokens, *text;
 } hints[] = {
@@ -46,6 +54,7 @@ static const struct {
     {NULL, "& &", "'and' is written out, a and b; of masks a & b"},
     {NULL, "| |", "'or' is written out, a or b; of masks a | b"},
     {NULL, "+ +", "Lua has no ++: write i = i + 1"},
+    {NULL, "== =", EQUAL},
     {NULL, "OP =", "Lua has no += and the like: write x = x + 1, or x:add_(1) to change an array in place"},
     {NULL, "* *", "a power is written x ^ y"},
     {NULL, "- >", FUNCT},
@@ -58,6 +67,8 @@ static const struct {
     {NULL, "@", "the matrix product is A:matmul(B)"},
     {NULL, "<< <", "a launch k<<<grid, block>>>(x) is written k(grid, block)(x)"},
     {NULL, ": =", "a value is set by ="},
+    {"'}' expected near 'for'", NULL, LIST},
+    {"unexpected symbol near '['", "... for NAME in", LIST},
     {"'then' expected near 'in'", NULL, ELEM},
     {"near 'in'", "... for", LOOP},
     {"unexpected symbol near 'do'", "in do", LOOP},
@@ -68,8 +79,8 @@ static const struct {
     {"near 'in'", "] in", ELEM},
     {"near 'not'", "not in", ELEM},
     {"<name> expected near 'in'", NULL, "'in' is a word of Lua's; a field of that name is x[\"in\"]"},
-    {"'then' expected near '='", NULL, "'equal' is written =="},
-    {"'do' expected near '='", NULL, "'equal' is written =="},
+    {"'then' expected near '='", NULL, EQUAL},
+    {"'do' expected near '='", NULL, EQUAL},
     {"']' expected near ','", NULL, "several indices go in a table, x[{1, 2}]; a launch is k(grid, block)(x)"},
     {"']' expected near ':'", NULL, SLICE},
     {"unexpected symbol near ':'", "[ :", SLICE},
@@ -81,19 +92,22 @@ static const struct {
     {"<name> expected near '('", "for (", LOOP},
     {"'=' or 'in' expected", NULL, LOOP},
     {"<name> expected near <eof>", "... for NAME", LOOP},
-    {"<name> expected near <eof>", "... while", "a loop is while x < 3 do ... end"},
+    {"<name> expected near <eof>", "... while", WHILE},
     {"<name> expected near <eof>", "... if", IF},
+    {"'do' expected", "loop: while", WHILE},
     {"',' expected", "... for NAME", LOOP},
     {"'do' expected", "... for NAME", LOOP},
-    {"'do' expected", "... while", "a loop is while x < 3 do ... end"},
+    {"'do' expected", "... while", WHILE},
     {"'do' expected", NULL, LOOP},
     {"'then' expected", NULL, IF},
     {"'end' expected", "... else if", "elseif is one word: else if opens another if, which has an end of its own"},
     {NULL, "... elif", IF},
     {NULL, "elseif", IF},
+    {"'end' expected near <eof>", NULL, "each function, if, for, while and do has an end"},
     {"'end' expected near", "... return", "return is the last statement of its block"},
     {"'end' expected", NULL, "each function, if, for, while and do has an end"},
     {"<eof> expected near 'end'", NULL, "there is one end more than there are blocks"},
+    {NULL, "STRING [", "the first character of a string is (\"abc\"):sub(1, 1)"},
     {"near '['", "NAME [", "a local is one name; a table is made by local a = {}, an array by gpu.zeros(3)"},
     {"unexpected symbol near '['", NULL, "a list is written {1, 2, 3}, an array gpu.array{1, 2, 3}"},
     {"unexpected symbol near '{'", NULL, BLOCK},
@@ -108,14 +122,23 @@ static const struct {
     {"<name> expected near 'and'", NULL, "'and' is a word of Lua's; of masks it is a & b"},
     {"<name> expected near 'or'", NULL, "'or' is a word of Lua's; of masks it is a | b"},
     {"<name> expected near 'not'", NULL, "'not' is a word of Lua's; of masks it is ~a"},
+    {"near 'end'", "... continue end",
+     "Lua has no continue: goto continue leaves the round where ::continue:: stands before its end"},
+    {"near 'end'", ", end", WRITE},
     {"<name> expected near 'end'", ". end",
      "'end' is a word of Lua's: a field of that name is x[\"end\"], the last element x[-1]"},
     {"malformed number", NULL,
      "a number has no suffix and no _: 3, 0.5, 1e-3, 0xff; in a launch it becomes what the parameter is"},
     {"unfinished string", NULL, "a string ends in its line; one of several lines is [[ ... ]]"},
+    {"')' expected near '='", "... print (", WRITE},
+    {"')' expected near '='", "... function (", DEFAULT},
+    {"')' expected near '='", "... function NAME (", DEFAULT},
     {"')' expected near '='", NULL,
      "arguments have no names; options go in a table, gpu.ones({3, 4}, {dtype = \"int32\"})"},
     {"')' expected near ','", NULL, TUPLE},
+    {NULL, "... STRING . join", "it is written table.concat(t, \",\")"},
+    {NULL, "... STRING . format",
+     "a text with values in it is string.format(\"n = %d\", n); %g is any number, %s anything"},
     {NULL, "... STRING .", "a string in front of its method stands in parentheses, (\"abc\"):upper()"},
     {"unexpected symbol", "... STRING :", "a string in front of its method stands in parentheses, (\"abc\"):upper()"},
     {"unexpected symbol near '='", "NAME = NAME =", "one = sets several by x, y = 1, 1: it gives no value itself"},
@@ -137,6 +160,9 @@ static const struct {
     {NULL, "import", "there is nothing to import: gpu is there; modules of Lua come by require \"name\""},
     {NULL, "from", "there is nothing to import: gpu is there; modules of Lua come by require \"name\""},
     {NULL, "def", FUNCT},
+    {NULL, "fn", FUNCT},
+    {NULL, "func", FUNCT},
+    {NULL, "fun", FUNCT},
     {NULL, "let", LOCAL},
     {NULL, "const", LOCAL},
     {NULL, "var", LOCAL},
@@ -147,6 +173,7 @@ static const struct {
     {NULL, "bool", LOCAL},
     {NULL, "global", "a variable without local is global already"},
     {NULL, "nonlocal", "a function sees the locals around it, and may set them"},
+    {NULL, "using", "there is nothing to import: gpu is there; modules of Lua come by require \"name\""},
     {NULL, "dim3", "grid and block are numbers or tables, k({gx, gy}, {bx, by})(x)"},
     {NULL, "del", "a name is let go by x = nil, an array's memory by x:free()"},
     {NULL, "delete", "a name is let go by x = nil, an array's memory by x:free()"},
@@ -155,7 +182,7 @@ static const struct {
     {NULL, "assert", TRY},
     {NULL, "raise", TRY},
     {NULL, "except", TRY},
-    {"function arguments expected", "... while NAME :", "a loop is while x < 3 do ... end"},
+    {"function arguments expected", "... while NAME :", WHILE},
     {NULL, "with",
      "work goes into a stream by s:with(function() ... end); local f <close> = ... is closed at the end of its block"},
     {NULL, "class", "Lua has no classes: objects are tables, see setmetatable"},
@@ -165,12 +192,35 @@ static const struct {
      "a table is gone through by for i, v in ipairs(t) do; its keys by pairs(t)"},
     {"call a number value (for iterator", NULL, LOOP},
     {"call an array value (for iterator", NULL, LOOP},
+    {"attempt to mul a 'string'", NULL, "a string is repeated by (\"ab\"):rep(3)"},
+    {"bitwise operation on a boolean", "~ true", NOT},
+    {"bitwise operation on a boolean", "... ~ NAME", NOT},
     {"attempt to add a 'string'", NULL, JOIN},
     {"add' (array or number expected, got string)", NULL, JOIN},
+    {"index a number value (field", "... ] [",
+     "several indices go in one table, x[{1, 2}]; an element is a number, which has no indices"},
     {"index a number value", "... . item", ITEM},
     {"index a number value", "... : item", ITEM},
     {"(number expected, got array)", "math . NAME (", MATH},
     {"number has no integer representation", "... format", "%d takes whole numbers; others are written by %g or %.3f"},
+    {"'format' (number expected, got array)", NULL, "an array is written by %s; an element is a number, x[1]"},
+    {"attempt to concatenate a boolean value", NULL, "it is written tostring(x)"},
+    {"attempt to concatenate a table value", NULL,
+     "a table of strings and numbers is a text by table.concat(t, \", \"); a cell that ends with its name shows any"},
+    {"arithmetic on a table value", NULL,
+     "tables have no arithmetic; gpu.array(t) makes an array of one, and 2 * x + 1 is of all its elements"},
+    {"module 'numpy' not found", NULL, "NumPy's functions are gpu's, as gpu.zeros(3): ?numpy tells what is otherwise"},
+    {"module 'torch' not found", NULL,
+     "PyTorch's functions are gpu's, as gpu.zeros(3): ?numpy tells what is otherwise"},
+    {"module 'cupy' not found", NULL, "CuPy's functions are gpu's, as gpu.zeros(3): ?cuda tells what is where"},
+    {"module 'gpu' not found", NULL, "gpu is there without it"},
+    {"attempt to index a nil value$", "... io . open (",
+     "io.open gives nil and the reason for a file that it cannot open: assert(io.open(name))"},
+    {"attempt to call a nil value$", "... load (",
+     "load gives nil and the reason for what does not compile: assert(load(text))()"},
+    {"attempt to call a nil value$", "... loadfile (",
+     "loadfile gives nil and the reason for what does not compile: assert(loadfile(name))()"},
+    {"arithmetic on a nil value$", "... tonumber (", "tonumber gives nil for what is no number"},
     {"'shl' (array or number expected, got nil)", "... cout <<", "it is written print(x)"},
     {"attempt to mod a 'string'", NULL, "a text with numbers in it is string.format(\"%.3f\", x)"},
     {"(global 'f')", "f STRING", "a text with values in it is \"n = \" .. n, or string.format(\"n = %d\", n)"},
@@ -230,8 +280,21 @@ static bool matches_at(struct lg_lexer x, struct lg_token t, const char *words, 
     return !at || (at >= from && at <= x.text + t.start);
 }
 
+/* Whether the loop that was begun last before the place is begun by the word. */
+static bool in_loop(const struct lg_place *p, const char *word)
+{
+    struct lg_lexer x;
+    struct lg_token t, last = {0};
+    if (!p->at) return false;
+    lg_lexer_init(&x, p->source, (size_t)(p->at - p->source));
+    while (lg_lexer_code(&x, &t))
+        if (t.keyword == LG_FOR || t.keyword == LG_WHILE) last = t;
+    return last.end && is(&x, &last, word);
+}
+
 static bool matches(const struct lg_place *p, const char *words)
 {
+    if (strncmp(words, "loop: ", 6) == 0) return in_loop(p, words + 6);
     struct lg_lexer x;
     struct lg_token t;
     bool wide = strncmp(words, "~ ", 2) == 0, anywhere = wide || strncmp(words, "... ", 4) == 0;

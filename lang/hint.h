@@ -27,6 +27,13 @@ const char *lg_hint_brackets(const char *text, size_t length);
 /* Pushes a hint on a name without a value, or a method called without its object; false: nothing is pushed. [raises] */
 bool lg_push_name_hint(lua_State *L, const struct lg_place *p, const char *message);
 
+/* Pushes which name of the line has no value, where an array or a kernel met one; false: nothing is pushed. [raises] */
+bool lg_push_unset(lua_State *L, const struct lg_place *p);
+
+/* For a function that takes a dtype and was given nil: raises where the line that called it names one without quotes, as
+ * in gpu.zeros(3, float64), which is a variable without a value. [raises] */
+void lg_check_bare_dtype(lua_State *L);
+
 /* On a word of another language, for the name of a variable; NULL: it is none. */
 const char *lg_hint_word(const char *name);
 
@@ -34,8 +41,13 @@ const char *lg_hint_word(const char *name);
  * meant; false: nothing is pushed. [raises] */
 bool lg_push_nil(lua_State *L, const char *code, size_t length);
 
-/* Where the code is only x == y or x ~= y of an array and something else, whose value is said not to be the array:
- * pushes what is shown, with a hint on how elements are compared; false: nothing is pushed. [raises] */
+/* Where the code is only s[1] of a string, t[0] of a list, or t.length of either, and its value is nil: pushes what is
+ * shown, with a hint; false: nothing is pushed. [raises] */
+bool lg_push_missing(lua_State *L, const char *code, size_t length);
+
+/* Where the code is only x == y or x ~= y of an array and something else, whose value is said not to be the array, the
+ * same of plain tables, or not m of an array: pushes what is shown, with a hint on how elements are compared; false:
+ * nothing is pushed. [raises] */
 bool lg_push_compared(lua_State *L, const char *code, size_t length, bool value);
 
 #endif

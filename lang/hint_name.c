@@ -93,8 +93,48 @@ static const struct {
     {"sleep", "it is written os.execute(\"sleep 1\")"},
     {"time", "os.time() and os.clock() tell the time, gpu.time(f) and %time measure it; os.execute(\"sleep 1\") waits"},
     {"random", "a number is math.random(), arrays are gpu.random.uniform(0, 1, n) and gpu.random.normal(0, 1, n)"},
+    {"continue", "Lua has no continue: goto continue leaves the round where ::continue:: stands before its end"},
+    {"pass", "an empty block has nothing in it: if x then end"},
+    {"vars", "it is written %whos"},
+    {"globals", "it is written %whos"},
+    {"locals", "it is written %whos"},
+    {"del", "a name is let go by x = nil, an array's memory by x:free()"},
+    {"map",
+     "it is written for i, v in ipairs(t) do t[i] = f(v) end; of arrays x:sqrt() and 2 * x work on all elements"},
+    {"filter", "it is written for i, v in ipairs(t) do if f(v) then ... end end; of arrays x[x:gt(0)]"},
+    {"any", "of arrays it is x:any()"},
+    {"all", "of arrays it is x:all()"},
+    {"shape", "it is a field of arrays, x.shape"},
+    {"round", "it is written math.floor(x + 0.5), or of arrays gpu.round(x)"},
     {"list", "a list is a table, {1, 2, 3}"},
     {"dict", "a table is made by {a = 1, b = 2}"},
+};
+
+/* Methods that strings and lists have elsewhere, and fields that are their lengths. */
+static const struct {
+    const char *name, *of_string, *of_table;
+} methods[] = {
+    {"split", "it is written for word in s:gmatch(\"[^,]+\") do", NULL},
+    {"strip", "it is written s:match(\"^%s*(.-)%s*$\")", NULL},
+    {"trim", "it is written s:match(\"^%s*(.-)%s*$\")", NULL},
+    {"replace", "it is written s:gsub(\"a\", \"b\"), whose first argument is a pattern", NULL},
+    {"startswith", "it is written s:sub(1, #t) == t", NULL},
+    {"endswith", "it is written s:sub(-#t) == t", NULL},
+    {"contains", "it is written s:find(t, 1, true)", NULL},
+    {"index", "it is written s:find(t, 1, true)", NULL},
+    {"join", "it is written table.concat(t, s)", "it is written table.concat(t, \", \")"},
+    {"append", "strings are joined by .., s = s .. t", "it is written t[#t + 1] = x"},
+    {"push", "strings are joined by .., s = s .. t", "it is written t[#t + 1] = x"},
+    {"push_back", "strings are joined by .., s = s .. t", "it is written t[#t + 1] = x"},
+    {"extend", NULL, "it is written for _, x in ipairs(u) do t[#t + 1] = x end"},
+    {"pop", NULL, "it is written table.remove(t)"},
+    {"keys", NULL, "its keys come by for k in pairs(t) do"},
+    {"values", NULL, "its values come by for _, v in pairs(t) do"},
+    {"items", NULL, "keys and values come by for k, v in pairs(t) do"},
+    {"get", NULL, "it is written t[k] or 0"},
+    {"len", "its length is #s", "its length is #t"},
+    {"length", "its length is #s", "its length is #t"},
+    {"size", "its length is #s", "its length is #t"},
 };
 
 /* A library's usual name: what it has is in gpu, mostly by the same name. */
@@ -183,6 +223,22 @@ static bool push_similar(lua_State *L, int table, int other, const char *name)
     }
     if (!best) return false;
     lua_pushfstring(L, "did you mean '%s'?", best);
+    return true;
+}
+
+/* A method, or a field, that values of this type have in other languages. */
+static bool push_habit(lua_State *L, int type, const char *name)
+{
+    if (type != LUA_TSTRING && type != LUA_TTABLE) return false;
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+        const char *text = type == LUA_TSTRING ? methods[i].of_string : methods[i].of_table;
+        if (!text || strcmp(methods[i].name, name) != 0) continue;
+        lua_pushstring(L, text);
+        return true;
+    }
+    lua_getglobal(L, "table");
+    if (type != LUA_TTABLE || !lua_istable(L, -1) || lua_getfield(L, -1, name) != LUA_TFUNCTION) return false;
+    lua_pushfstring(L, "it is written table.%s(t, ...)", name);
     return true;
 }
 
@@ -279,38 +335,6 @@ bool lg_push_nil(lua_State *L, const char *code, size_t length)
     return true;
 }
 
-/* Whether the token is the name of an array. */
-static bool names_array(lua_State *L, const char *code, const struct lg_token *t)
-{
-    int top = lua_gettop(L);
-    if (t->kind != LG_TOKEN_NAME) return false;
-    push_scope(L);
-    lua_pushlstring(L, code + t->start, t->end - t->start);
-    bool array = lg_push_field(L, -2) && lg_test_array(L, -1);
-    lua_settop(L, top);
-    return array;
-}
-
-bool lg_push_compared(lua_State *L, const char *code, size_t length, bool value)
-{
-    struct lg_lexer x;
-    struct lg_token t[4];
-    size_t n = 0;
-    lg_lexer_init(&x, code, length);
-    while (n < 4 && lg_lexer_code(&x, &t[n])) n++;
-    if (n != 3 || !lg_token_is(&x, &t[1], value ? "~=" : "==")) return false;
-    luaL_checkstack(L, 32, NULL);
-    const struct lg_token *other = names_array(L, code, &t[0]) ? &t[2] : &t[0];
-    if (other == &t[0] && !names_array(L, code, &t[2])) return false;
-    if (other->kind != LG_TOKEN_NUMBER && !names_array(L, code, other)) return false;
-    lua_pushfstring(
-        L,
-        "%s\n  hint: == asks whether both are the same array; x:%s(y) compares element by element, x:equal(y) "
-        "tells whether all are equal",
-        value ? "true" : "false", value ? "ne" : "eq");
-    return true;
-}
-
 /* x.sum() where x:sum() was meant: what is missing is x itself. */
 static bool push_for_colon(lua_State *L, const struct lg_place *p, const char *message)
 {
@@ -337,8 +361,43 @@ static bool stands_once(const char *source, size_t length, const char *name)
     return times == 1;
 }
 
-/* An array was to be reckoned with nil: which name of the line has no value. */
-static bool push_for_operand(lua_State *L, const struct lg_place *p)
+/* The dtype that the line names without quotes, as in gpu.zeros(3, float64), where that is a variable without a value;
+ * pushed, else NULL. */
+static const char *push_bare_dtype(lua_State *L, const char *source, size_t length, int line)
+{
+    struct lg_lexer x;
+    struct lg_token t, before = {0};
+    int top = lua_gettop(L);
+    lg_lexer_init(&x, source, length);
+    for (; lg_lexer_code(&x, &t) && t.line <= line; before = t, lua_settop(L, top)) {
+        bool behind = lg_token_is(&x, &before, ",") || lg_token_is(&x, &before, "=");
+        if (t.line < line || t.kind != LG_TOKEN_NAME || !behind) continue;
+        const char *name = lua_pushlstring(L, source + t.start, t.end - t.start);
+        if (rt_dtype_find(name) == RT_DTYPE_COUNT || !stands_once(source, length, name)) continue;
+        push_scope(L);
+        lua_pushvalue(L, top + 1);
+        if (!lg_push_field(L, -2)) {
+            lua_settop(L, top + 1);
+            return lua_tostring(L, -1);
+        }
+    }
+    return NULL;
+}
+
+void lg_check_bare_dtype(lua_State *L)
+{
+    lua_Debug ar;
+    size_t length;
+    int top = lua_gettop(L);
+    if (!lua_getstack(L, 1, &ar) || !lua_getinfo(L, "Sl", &ar) || ar.currentline < 1) return;
+    luaL_checkstack(L, 32, NULL);
+    const char *source = lg_chunk_source(L, ar.source, &length);
+    const char *name = source ? push_bare_dtype(L, source, length, ar.currentline) : NULL;
+    if (name) luaL_error(L, "%s has no value; a dtype is a string, as \"%s\"", name, name);
+    lua_settop(L, top);
+}
+
+bool lg_push_unset(lua_State *L, const struct lg_place *p)
 {
     struct lg_lexer x;
     struct lg_token t, before = {0};
@@ -358,20 +417,31 @@ static bool push_for_operand(lua_State *L, const struct lg_place *p)
     return false;
 }
 
-/* t:sum() of a table: methods are those of arrays; or one that is spelt otherwise. */
+/* t:sum() of a table: methods are those of arrays; or one that is spelt otherwise, or another language's. */
 static bool push_for_method(lua_State *L, const struct lg_place *p, const char *name)
 {
     struct lg_token owner;
-    if (!push_owner(L, p, &owner) || !lua_istable(L, -1)) return false;
+    if (!push_owner(L, p, &owner)) return false;
+    if (lua_type(L, -1) == LUA_TSTRING) return push_habit(L, LUA_TSTRING, name);
+    if (!lua_istable(L, -1)) return false;
     int table = lua_gettop(L);
-    bool list = !lua_getmetatable(L, table) && lua_rawlen(L, table) > 0;
+    bool plain = !lua_getmetatable(L, table), list = plain && lua_rawlen(L, table) > 0;
     if (list && lg_doc_by_name(L, lua_pushfstring(L, "array.%s", name))) {
         lua_pushlstring(L, p->text + owner.start, owner.end - owner.start);
         lua_pushfstring(L, "a table is no array; gpu.array makes one of it, gpu.array(%s):%s()", lua_tostring(L, -1),
                         name);
         return true;
     }
-    return push_similar(L, table, 0, name);
+    return (plain && push_habit(L, LUA_TTABLE, name)) || push_similar(L, table, 0, name);
+}
+
+/* t.append(x), math.Sqrt(2), s.split(","). */
+static bool push_for_field(lua_State *L, int owner, const char *name)
+{
+    if (lua_type(L, owner) == LUA_TSTRING) return push_habit(L, LUA_TSTRING, name);
+    if (!lua_istable(L, owner)) return false;
+    bool list = lua_rawlen(L, owner) > 0;
+    return (list && push_habit(L, LUA_TTABLE, name)) || push_foreign(L, name) || push_similar(L, owner, 0, name);
 }
 
 bool lg_push_name_hint(lua_State *L, const struct lg_place *p, const char *message)
@@ -388,12 +458,11 @@ bool lg_push_name_hint(lua_State *L, const struct lg_place *p, const char *messa
         found = push_for_global(L, name, strstr(message, "call a nil value"));
     } else if (strstr(message, "call a nil value") && (name = quoted(L, message, "(field '"))) {
         struct lg_token owner;
-        found = push_owner(L, p, &owner) && lua_istable(L, -1) &&
-                (push_foreign(L, name) || push_similar(L, lua_gettop(L), 0, name));
+        found = push_owner(L, p, &owner) && push_for_field(L, lua_gettop(L), name);
     } else if (strstr(message, "call a nil value") && (name = quoted(L, message, "(method '"))) {
         found = push_for_method(L, p, name);
     } else if (strstr(message, "(array or number expected, got nil)")) {
-        found = push_for_operand(L, p);
+        found = lg_push_unset(L, p);
     } else {
         found = push_for_colon(L, p, message);
     }

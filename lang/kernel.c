@@ -334,16 +334,29 @@ static bool lacks_configuration(lua_State *L, int count)
     return false;
 }
 
+/* Whether the kernel is called as a method of the object, or the table, that has it. */
+static bool is_of_table(lua_State *L, const char *name)
+{
+    if (luaL_testudata(L, 2, LG_KERNEL)) return true;
+    if (!lua_istable(L, 2)) return false;
+    lua_pushstring(L, name);
+    lua_rawget(L, 2);
+    bool kernel = luaL_testudata(L, -1, LG_KERNEL) != NULL;
+    lua_pop(L, 1);
+    return kernel;
+}
+
 static int kernel_call(lua_State *L)
 {
     const struct lg_kernel *k = check_kernel(L, 1);
     struct lg_launch l;
     const char *name = k->loaded[0].entry->name;
-    if (luaL_testudata(L, 2, LG_KERNEL)) /* k:saxpy(1, 32) */
-        return luaL_error(L,
-                          "grid: expected a number or {x, y, z}, got kernel; a kernel of a table is called with a "
-                          "dot, k.%s(grid, block)(arguments)",
-                          name);
+    if (is_of_table(L, name)) /* k:saxpy(1, 32) */
+        return luaL_error(
+            L,
+            "grid: expected a number or {x, y, z}, got the kernels of a source; one of them is called with a "
+            "dot, k.%s(grid, block)(arguments)",
+            name);
     if (lacks_configuration(L, lua_gettop(L) - 1))
         return luaL_error(
             L, "%s: a launch is %s(grid, block [, options [, stream]])(arguments) or %s:forall(n)(arguments)", name,
@@ -356,6 +369,11 @@ int lg_kernel_forall(lua_State *L)
 {
     check_kernel(L, 1);
     struct lg_launch l = {.forall = luaL_checkinteger(L, 2)};
+    for (int i = 3; i <= lua_gettop(L); i++)
+        if (lg_test_array(L, i))
+            return luaL_error(
+                L, "forall: expected the number of threads, options and a stream, got array; the kernel's arguments "
+                   "have parentheses of their own, k:forall(n)(arguments)");
     luaL_argcheck(L, l.forall >= 0, 2, "a number of threads, 0 or more");
     read_options(L, 3, &l);
     if (lua_gettop(L) >= 4 && !lua_isnil(L, 4)) l.stream = lg_check_stream(L, 4, "stream");

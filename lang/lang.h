@@ -117,6 +117,7 @@ int lg_push_names(lua_State *L, const char *const *names);
 void lg_push_device(lua_State *L, struct rt_device *d);
 /* A device from a name, a device object, or nil (the default). [raises] */
 struct rt_device *lg_check_device(lua_State *L, int idx);
+bool lg_is_device_field(const char *name, size_t length);
 enum rt_dtype lg_check_dtype(lua_State *L, int idx, enum rt_dtype fallback); /* nil or none gives fallback */
 /* A number or the form of an array at idx as an operand. [raises] */
 void lg_check_operand(lua_State *L, int idx, struct kn_operand *out);

@@ -24,7 +24,11 @@ static int push_data(lua_State *L, int idx, const char *what)
         if (!host) lg_raise(L, lg_error_box(L));
         lg_push_from_table(L, idx, RT_FLOAT64, host);
     } else
-        luaL_error(L, "%s must be an array or a list of numbers, not %s", what, lg_type_name(L, idx));
+        luaL_error(L, "%s must be an array or a list of numbers, not %s%s", what, lg_type_name(L, idx),
+                   lua_isfunction(L, idx)            ? "; a function is drawn by its values, gpu.plot(x, x:sin())"
+                   : lua_type(L, idx) == LUA_TSTRING ? "; how it looks is said in a table, gpu.plot{{x, y, style = "
+                                                       "\"points\", label = \"...\"}}"
+                                                     : "");
     const struct rt_array *a = lg_check_form(L, -1);
     if (a->ndim != 1)
         luaL_error(L, "%s must have one axis, not the shape %s; gpu.imshow shows two", what,
@@ -238,6 +242,9 @@ static int hist(lua_State *L)
         lua_pushvalue(L, 2);
     }
     int bins = lua_gettop(L);
+    if (!lua_isnoneornil(L, bins) && !lua_isinteger(L, bins) && !lua_istable(L, bins) && !lg_test_array(L, bins))
+        return luaL_error(L, "bins: expected a whole number, or the edges as a list or an array, got %s",
+                          lua_type(L, bins) == LUA_TNUMBER ? lua_tostring(L, bins) : lg_type_name(L, bins));
     lua_getfield(L, x, "histogram");
     lua_pushvalue(L, x);
     lua_pushvalue(L, bins);

@@ -10,6 +10,8 @@
 #define INDEX     "a thread's index is blockIdx.x * blockDim.x + threadIdx.x"
 #define RANDOM    "kernels have curand_uniform(&state), of <curand_kernel.h>, or get an array of gpu.random.uniform"
 #define VECTOR    "vectors have no operators: write them for .x, .y, ..."
+#define ELEMENT   "an array is a pointer here; its elements are x[i]"
+#define FOR       "a loop is for (int i = 0; i < n; i++) { ... }"
 #define C_KERNEL  "kernels are CUDA C: __global__ void f(int n, float *x) { ... }"
 
 /* What to do about source that was written for nvcc, by what the compiler says of it; the first that fits. */
@@ -34,6 +36,9 @@ static const struct {
     {"identifier \"local\" is undefined", "", "kernels are CUDA C, not Lua: int i = threadIdx.x;"},
     {"identifier \"then\" is undefined", "", "kernels are CUDA C, not Lua: if (i < n) { ... }"},
     {"error: expected a \")\"", "~=", "'not equal' is written !="},
+    {"must have pointer-to-object type but it has type", "][",
+     "an array of any shape is one pointer: the element in row r and column c is x[r * columns + c]"},
+    {"must have pointer-to-object type but it has type", "", "a parameter that is an array is a pointer, float *x"},
     {"namespace \"std\" has no member", "",
      "kernels are compiled without the host's C++ library; cuda::std, of <cuda/std/...>, has what devices can use"},
     {"device-side kernel launch", "",
@@ -41,6 +46,30 @@ static const struct {
     {"annotation on lambda requires", "", "in a kernel a lambda takes no __device__: [](float v) { return v + 1; }"},
     {"unrecognized token", "@cuda", C_KERNEL},
     {"storage class or type specifier", "kernel void", C_KERNEL},
+    {"storage class or type specifier", " global void", C_KERNEL},
+    {"explicit type is missing", "__global__", C_KERNEL},
+    {"error: expected a \")\"", "[] ", "a parameter that is an array is a pointer, float *x"},
+    {"must be a modifiable lvalue", "if (", "'equal' is written =="},
+    {"must be a modifiable lvalue", "", "what is const is not written, nor are threadIdx and the like; 'equal' is =="},
+    {"value of type \"float *\" cannot be", "", ELEMENT},
+    {"value of type \"const float *\" cannot be", "", ELEMENT},
+    {"value of type \"int *\" cannot be", "", ELEMENT},
+    {"value of type \"const int *\" cannot be", "", ELEMENT},
+    {"value of type \"double *\" cannot be", "", ELEMENT},
+    {"value of type \"const double *\" cannot be", "", ELEMENT},
+    {"initializer not allowed for __shared__", "",
+     "threads set shared memory: if (threadIdx.x < 32) s[threadIdx.x] = 0; __syncthreads();"},
+    {"has already been declared", "for (", FOR},
+    {"\"void *\" cannot be used to initialize", "", "malloc's result is cast: (float *)malloc(n * sizeof(float))"},
+    {"variable without memory space annotations", "extern",
+     "shared memory whose size the launch gives is extern __shared__ float s[]; and k(grid, block, bytes)"},
+    {"identifier \"float32\" is undefined", "", "the type is called float"},
+    {"identifier \"float64\" is undefined", "", "the type is called double"},
+    {"identifier \"int32\" is undefined", "", "the type is called int"},
+    {"identifier \"int64\" is undefined", "", "the type is called long long"},
+    {"identifier \"uint8\" is undefined", "", "the type is called unsigned char"},
+    {"identifier \"math\" is undefined", "", "functions stand alone: sqrtf(x), expf(x)"},
+    {"identifier \"np\" is undefined", "", "functions stand alone: sqrtf(x), expf(x)"},
     {"storage class or type specifier", "<<<", HOST_PART},
     {"identifier \"half\" is undefined", "", "half needs #include <cuda_fp16.h>"},
     {"identifier \"__half", "is undefined", "half needs #include <cuda_fp16.h>"},
@@ -82,7 +111,7 @@ static const struct {
     {"overloaded function \"min\"", "", "both arguments are of one type: fminf(x, 1.0f), min(i, 1)"},
     {"overloaded function \"max\"", "", "both arguments are of one type: fmaxf(x, 1.0f), max(i, 1)"},
     {"error: expected a \"(\"", " if ", "what an if, for or while asks stands in parentheses: if (i < n) { ... }"},
-    {"error: expected a \"(\"", "for ", "a loop is for (int i = 0; i < n; i++) { ... }"},
+    {"error: expected a \"(\"", "for ", FOR},
     {"error: expected a \"(\"", "while ", "what an if, for or while asks stands in parentheses: while (i < n) { ... }"},
     {"is undefined", " -- ", "a comment begins with //"},
     {"cannot open source file", "",
@@ -231,6 +260,38 @@ static bool is_set(const char *log, const char *name)
     return at[0] == '=' && at[1] != '=';
 }
 
+/* Whether the line of source in the log begins a kernel, and the name stands in front of its body. */
+static bool is_parameter(const char *log, const char *name)
+{
+    const char *line = strchr(log, '\n'), *word = line ? strstr(line, "__global__") : NULL;
+    if (!word || memchr(line + 1, '\n', (size_t)(word - line - 1))) return false;
+    const char *at = word;
+    while (*at && *at != '\n' && *at != '{') {
+        size_t n = 0;
+        while (rt_in_name(at[n])) n++;
+        if (n && n == strlen(name) && memcmp(at, name, n) == 0) return true;
+        at += n ? n : 1;
+    }
+    return false;
+}
+
+/* Whether a function of that name is in the source: a type, or the end of one, stands in front, a parenthesis behind.
+ */
+static bool is_function(const char *source, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *at = source; (at = strstr(at, name)) != NULL; at += n) {
+        if (at == source || rt_in_name(at[-1]) || rt_in_name(at[n]) || at[n + strspn(at + n, " ")] != '(') continue;
+        const char *before = at - 1, *word;
+        while (before > source && strchr(" \t\n", *before)) before--;
+        for (word = before; word > source && rt_in_name(word[-1]);) word--;
+        if (*before == '*' || (rt_in_name(*before) && before + 1 < at && strncmp(word, "return", 6) != 0 &&
+                               strncmp(word, "else", 4) != 0))
+            return true;
+    }
+    return false;
+}
+
 /* On the first name in the log that nobody declared. */
 static const char *find_undefined(const char *log, const char *source, char *text, size_t size)
 {
@@ -244,20 +305,35 @@ static const char *find_undefined(const char *log, const char *source, char *tex
     memcpy(name, at, n);
     name[n] = '\0';
     find_meant(name, source, own, sizeof own);
-    if (*own)
+    if (is_function(source, name))
+        snprintf(text, size, "a function stands before the code that calls it: %s comes too late", name);
+    else if (*own)
         snprintf(text, size, "did you mean %s?", own);
     else if (is_set(at, name))
         snprintf(text, size, "a variable is declared with its type, int %s = ...", name);
+    else if (is_parameter(at, name))
+        snprintf(text, size, "a parameter has its type, int %s", name);
     else
         return "";
     return text;
+}
+
+/* Whether the log's first error is a ; that is missed where a line begins: it belongs at the end of the one before. */
+static bool lacks_semicolon(const char *log)
+{
+    static const char missed[] = ": error: expected a \";\"\n";
+    const char *at = strstr(log, missed), *first = strstr(log, ": error: ");
+    if (!at || at != first) return false;
+    const char *line = at + sizeof missed - 1, *caret = strchr(line, '\n');
+    if (!caret++) return false;
+    return strspn(line, " \t") == strspn(caret, " \t") && caret[strspn(caret, " \t")] == '^';
 }
 
 const char *rt_compile_hint(const char *log, const char *source, char *text, size_t size)
 {
     char first[2000];
     first_error(log, first, sizeof first);
-    const char *hint = find_row(first);
+    const char *hint = lacks_semicolon(first) ? "the line before ends without a ;" : find_row(first);
     if (!*hint) hint = find_undefined(first, source, text, size);
     if (!*hint) hint = find_row(log);
     return *hint ? hint : find_undefined(log, source, text, size);

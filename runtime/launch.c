@@ -64,7 +64,7 @@ static const char *what_came(const struct rt_arg *a, char *buffer, size_t size)
         if (a->what)
             snprintf(buffer, size, "%s", a->what);
         else
-            snprintf(buffer, size, "a string of %zu bytes", a->as.bytes.size);
+            snprintf(buffer, size, "a string of %zu byte%s", a->as.bytes.size, a->as.bytes.size == 1 ? "" : "s");
         break;
     }
     return buffer;
@@ -110,6 +110,13 @@ static bool is_read_only(const struct rt_param *p)
     return star && constant && constant < star && strchr(p->type, '*') == star;
 }
 
+/* "float **", for which an array has addresses. */
+static bool leads_to_pointers(const struct rt_param *p)
+{
+    const char *star = strchr(p->type, '*');
+    return star && strchr(star + 1, '*');
+}
+
 static enum rt_status touch(const struct rt_kernel *k, const struct rt_param *p, const struct rt_array *a,
                             struct rt_error *e)
 {
@@ -122,6 +129,12 @@ static enum rt_status check_array(const struct rt_kernel *k, size_t i, const str
     const struct rt_device *here = k->module->device, *there = rt_array_device(a);
     const char *x = name_or(p, "x");
     enum rt_dtype lanes = wanted_lanes(p, a->dtype);
+    if (leads_to_pointers(p) && a->dtype != RT_INT64 && a->dtype != RT_UINT64)
+        return refuse(
+            k, i, e,
+            "expects addresses, as an int64 array, got %s; an array of any shape is one pointer, T *%s, and its "
+            "element in row r and column c %s[r * columns + c]",
+            rt_dtypes[a->dtype].name, x, x);
     if (!dtype_fits(p, a->dtype) || lanes != a->dtype) {
         enum rt_dtype wanted = p->dtype == RT_DTYPE_COUNT ? lanes : p->dtype;
         const char *want = rt_dtypes[wanted].name;

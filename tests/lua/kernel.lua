@@ -245,6 +245,11 @@ t.test("names that CUDA C has otherwise", function()
     ["return n;"] = "returns nothing", ["atomicAdd(x[0], 1.0f);"] = "&x[i]", ["x[0] = min(n, 2.0f);"] = "fminf", ["x[0] = max(n, 2.0f);"] = "fmaxf",
     ["float4 v, w = v + v;"] = "for .x, .y", ["x[0] = rand();"] = "curand_uniform", ["int m = len(x);"] = "comes as a parameter",
     ["x.fill(3);"] = "comes as a parameter", ["x[0] = 1; -- first"] = "begins with //", ["i = threadIdx.x;"] = "with its type, int i = ...",
+    ["int i = 3\nx[i] = 1;"] = "the line before ends without a ;", ["x[0][1] = 1;"] = "x[r * columns + c]", ["n[0] = 1;"] = "a pointer, float *x",
+    ["const int m = 1; m = 2;"] = "const is not written", ["if (threadIdx.x = n) x[0] = 1;"] = "written ==",
+    ["float *y = malloc(4);"] = "(float *)malloc", ["extern float s[];"] = "extern __shared__", ["float32 y = 1;"] = "called float",
+    ["x[0] = math.sqrt(x[0]);"] = "sqrtf(x)", ["float y = x;"] = "its elements are x[i]", ["x[0] = x;"] = "its elements are x[i]",
+    ["__shared__ float s[3] = {0};"] = "threads set shared memory", ["for (int i = 0, i < n, i++) x[i] = 1;"] = "for (int i = 0;",
     ["auto i = threadidx.x; float s[n];"] = "did you mean threadIdx?", -- of two mistakes, the first
   } do
     t.raises({ "error: ", "\n  hint: ", hint }, gpu.kernel, { "__global__ void k(int n, float *x) { " .. said .. "\n }", chunk = "here" })
@@ -253,6 +258,9 @@ t.test("names that CUDA C has otherwise", function()
     ["__global__ void k(half *x) { }"] = "#include <cuda_fp16.h>", ["__global__ void k() { }\nk<<<1, 32>>>();"] = "the host's part",
     ["namespace cg = cooperative_groups;\n__global__ void k() { }"] = "#include <cooperative_groups.h>",
     ["@cuda.jit\ndef k(x):\n  x[1] = 2"] = "are CUDA C", ["kernel void k(device float *x) { }"] = "are CUDA C",
+    ["global void k(float *x) { }"] = "__global__ void f(int n", ["__global__ k(float *x) { }"] = "__global__ void f(int n",
+    ["__global__ void k(float[] x) { }"] = "a pointer, float *x", ["__global__ void k(float *x, n) { x[0] = n; }"] = "its type, int n",
+    ["__global__ void k(int *x) { help(x); }\n__device__ void help(int *x) { }"] = "help comes too late",
     ["__host__ int f() { return 1; }\n__global__ void k(int *x) { *x = f(); }"] = "__device__",
   } do
     t.raises({ "error: ", "\n  hint: ", hint }, gpu.kernel, { source, chunk = "here" })
@@ -273,6 +281,13 @@ t.test("names that CUDA C has otherwise", function()
   t.raises({ "parameter 1 'x' (const float4 *) expects a float32 array, got float64", 'x:to("float32")' }, fours, x:to("float64"), y)
   fours(x, y)
   t.eq(y:sum(), 4.0)
+  local rows = gpu.kernel("__global__ void k(float **x) { x[0][0] = 1; }")(1, 1)
+  t.raises({ "parameter 1 'x' (float **) expects addresses", "got float32", "x[r * columns + c]" }, rows, y)
+  local flat = gpu.kernel("__global__ void k(float *x) { }")
+  t.raises("have parentheses of their own, k:forall(n)(arguments)", flat.forall, flat, 3, x)
+  local two = gpu.kernel("__global__ void f(int *a) { } __global__ void g(int *a) { }")
+  t.raises("called with a dot, k.f(grid, block)(arguments)", function() two:f(1, 1) end)
+  t.raises("got a string of 1 byte", gpu.kernel("__global__ void k(short x) { }")(1, 1), "a")
 end)
 
 t.test("templates by instantiate", function()

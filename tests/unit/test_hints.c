@@ -44,7 +44,7 @@ static const struct {
     {"y = x:repeat(2)", "near 'repeat'", "x:tile(n)"},
     {"y = x:and(z)", "near 'and'", "a & b"},
     {"y = x.end", "near 'end'", "x[-1]"},
-    {"'abc'.format(1)", "unexpected symbol", "in parentheses"},
+    {"'abc'.upper()", "unexpected symbol", "in parentheses"},
     {"y = 3.0f", "malformed number", "no suffix"},
     {"y = 'abc", "unfinished string", "[[ ... ]]"},
     /* blocks */
@@ -162,6 +162,44 @@ static const struct {
     {"cudaMalloc(&x, 40)", "near '&'", "x = gpu.zeros(n)"},
     {"cudaMalloc((void **)&x, 40)", "near '*'", "x = gpu.zeros(n)"},
     {"local k = function() return function() end end k(1, 32)(3):sum()", "index a nil value", "a launch gives nothing"},
+    {"if n === 4 then end", "near '='", "written =="},
+    {"while n > 0\n  n = n - 1\nend", "'do' expected near 'n'", "while x < 3 do"},
+    {"while n do end for i = 1, 3\n  print(i)\nend", "'do' expected near 'print'", "for i = 0, 9 do"},
+    {"local function f(a) return a", "'end' expected near <eof>", "has an end"},
+    {"function f(a, b = 3) end", "')' expected near '='", "b = b or 3"},
+    {"f = function(a, b = 3) end", "')' expected near '='", "b = b or 3"},
+    {"print(1, sep = '')", "')' expected near '='", "io.write"},
+    {"print(1, end = '')", "near 'end'", "io.write"},
+    {"y = [2 * i for i in t]", "near '['", "filled by a loop"},
+    {"y = {2 * i for i in t}", "'}' expected near 'for'", "filled by a loop"},
+    {"for i = 1, 3 do if i > 1 then continue end end", "near 'end'", "goto continue"},
+    {"y = 'abc'[1]", "near '['", ":sub(1, 1)"},
+    {"y = ','.join(t)", "near '.'", "table.concat"},
+    {"y = 'n = {}'.format(3)", "near '.'", "string.format"},
+    {"fn f(x) { }", "near 'f'", "function f(x)"},
+    {"using namespace std", "near 'namespace'", "nothing to import"},
+    {"y = 'ab' * 3", "attempt to mul", "rep(3)"},
+    {"y = ~true", "on a boolean value", "not x"},
+    {"y = 'b = ' .. true", "concatenate a boolean", "tostring(x)"},
+    {"local t = {1} y = 't = ' .. t", "concatenate a table", "table.concat"},
+    {"local t = {1} y = t + 1", "arithmetic on a table", "gpu.array(t)"},
+    {"y = string.format('%f', gpu.ones(3))", "number expected, got array", "%s"},
+    {"require 'numpy'", "module 'numpy' not found", "?numpy"},
+    {"io.open('/no such file'):read()", "index a nil value", "assert(io.open(name))"},
+    {"load('x +')()", "call a nil value", "assert(load(text))"},
+    {"y = tonumber('abc') + 1", "arithmetic on a nil value", "no number"},
+    {"local y = gpu.ones(3) print(y[1][2])", "index a number value", "x[{1, 2}]"},
+    {"local y, i = gpu.ones(2, 3), 1 print(y[i][i][i])", "index a number value", "x[{1, 2}]"},
+    /* methods of strings and tables */
+    {"local t = {1} t:append(2)", "method 'append'", "t[#t + 1] = x"},
+    {"local t = {} t:insert(2)", "method 'insert'", "table.insert(t, ...)"},
+    {"local t = {1} t.push(2)", "field 'push'", "t[#t + 1] = x"},
+    {"local t = {1} t:len()", "method 'len'", "#t"},
+    {"local t = {1} for k, v in t.items() do end", "field 'items'", "pairs(t)"},
+    {"local s = 'a b' s:split(' ')", "method 'split'", "gmatch"},
+    {"local s = 'a b' s.strip()", "field 'strip'", "s:match"},
+    {"math.round(2.5)", "field 'round'", "math.floor(x + 0.5)"},
+    {"globals()", "global 'globals'", "%whos"},
     /* shapes, which are one value */
     {"local x = gpu.ones(2, 3) local h, w = x.shape return h * w", "on a shape value", "a, b = table.unpack(x.shape)"},
     {"local function f(x) local h, w = x.shape\nreturn 2 * w end f(gpu.ones(2, 3))", "(local 'w')",
@@ -244,6 +282,56 @@ TEST(a_name_without_a_value_is_told_of)
     for (size_t i = 0; i < sizeof silent / sizeof *silent; i++)
         if (*run(silent[i])) FAIL("%s", silent[i]);
     CHECK_STR(run("_"), "r|1"); /* such a cell has no result */
+}
+
+TEST(indices_and_lengths_that_give_nil_are_told_of)
+{
+    start();
+    CHECK_STR(run("local s, t, m = 'abc', {1, 2}, {size = 3}"), "");
+    CHECK_HAS(run("s[1]"), "r|nil\n  hint: a string is not indexed: its first character is s:sub(1, 1)");
+    CHECK_HAS(run("t[0]"), "r|nil\n  hint: a table's first element is t[1]");
+    CHECK_HAS(run("t.length"), "#t");
+    CHECK_HAS(run("s.length"), "#s");
+    CHECK_STR(run("m.size"), "r|3");
+    static const char *const plain[] = {"t[3]", "m[0]", "t.color", "m.length", "s.color"};
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        if (strstr(run(plain[i]), "hint")) FAIL("%s: %s", plain[i], out);
+}
+
+TEST(tables_are_compared_by_identity)
+{
+    start();
+    CHECK_STR(run("local t, u, m = {1}, {1}, gpu.ones(3):gt(0)"), "");
+    CHECK_HAS(run("t == {1}"), "r|false\n  hint: == asks whether both are the same table");
+    CHECK_HAS(run("t ~= u"), "r|true\n  hint: == asks whether both are the same table");
+    CHECK_HAS(run("not m"),
+              "r|false\n  hint: an array counts as true, whatever is in it; the opposite of a mask is ~m");
+    CHECK_HAS(run("not m:any()"), "r|false");
+    CHECK_STR(run("local s = setmetatable({}, {__eq = function() return false end})"), "");
+    static const char *const plain[] = {"t == t", "t == nil", "t == 1", "s == t", "not t", "gpu.ones(1).shape == {1}"};
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        if (strstr(run(plain[i]), "hint")) FAIL("%s: %s", plain[i], out);
+}
+
+TEST(a_dtype_without_quotes_is_refused)
+{
+    start();
+    CHECK_HAS(fails("x = gpu.zeros(3, float64)"), "float64 has no value; a dtype is a string, as \"float64\"");
+    CHECK_HAS(fails("x = gpu.zeros({3}, {dtype = int})"), "int has no value");
+    CHECK_STR(run("x = gpu.zeros(3, qwertz).dtype"), "");
+    CHECK_STR(run("local function f(float64) return gpu.zeros(3, float64).dtype end f()"), "r|\"float32\"");
+    CHECK_STR(run("local double = 'float64'"), "");
+    CHECK_STR(run("gpu.zeros(3, double).dtype"), "r|\"float64\"");
+    CHECK_STR(run("double = nil x = gpu.zeros(3, double).dtype"), "");
+}
+
+TEST(a_name_without_a_value_is_told_of_where_a_kernel_used_it)
+{
+    start();
+    run("gpu.device('simt')");
+    run("k = gpu.kernel('__global__ void k(float *x, float *y) { y[0] = x[0]; }') local total = gpu.ones(1)");
+    CHECK_HAS(fails("k(1, 1)(total, totl)"), "but y is nil");
+    CHECK_HAS(hint_of(), "totl has no value: did you mean 'total'?");
 }
 
 TEST(arrays_are_not_compared_by_signs)
