@@ -10,7 +10,7 @@
 
 #define HELP_COLUMNS   80
 #define SUMMARY_COLUMN 25 /* where a list of names says what they are */
-#define FOUND_LINES    40 /* of a list of names with a word in them */
+#define FOUND_LINES    40 /* of a list of names with a word in them; of a module's all */
 
 static int compare_names(const void *a, const void *b)
 {
@@ -71,14 +71,64 @@ static void add_summary(luaL_Buffer *b, const char *name, const struct lg_functi
     luaL_addchar(b, '\n');
 }
 
+/* What the names with a prefix are, in the order of the overview. */
+static const struct {
+    const char *prefix, *title;
+} parts[] = {
+    {"topic.", "topics, as ?indexing"},
+    {"gpu.", "functions, as gpu.zeros(3, 4)"},
+    {"array.", "methods and fields of arrays beside those functions, most of which are methods, too: x:sum(), x.shape; "
+               "x:add_(y) is x:add(y) written into x, and so with others"},
+    {"gpu.linalg.", "matrices, as gpu.linalg.inv(A)"},
+    {"gpu.random.", "random numbers, as gpu.random.normal(0, 1, 3)"},
+    {"gpu.fft.", "Fourier transforms, as gpu.fft.rfft(x)"},
+    {"gpu.ndimage.", "images, as gpu.ndimage.gaussian_filter(x, 2)"},
+    {"gpu.sparse.", "making sparse matrices, as gpu.sparse.csr(...)"},
+    {"sparse.", "methods and fields of sparse matrices"},
+    {"kernel.", "methods and fields of kernels, as k:forall(n)(x) and k.ptx"},
+    {"stream.", "of streams"},
+    {"event.", "of events"},
+    {"graph.", "of graphs"},
+    {"texture.", "of textures and surfaces"},
+    {"displayed.", "of what display() gives"},
+    {"gpu.nvtx.", "ranges for NVIDIA's profilers"},
+};
+
+/* Whether the name is the prefix and one word, and no other method written in place, nor one that is a function, too.
+ */
+static bool is_part(lua_State *L, const char *name, const char *prefix)
+{
+    char function[80];
+    size_t n = strlen(prefix), length = strlen(name);
+    if (strncmp(name, prefix, n) != 0 || strchr(name + n, '.') || name[length - 1] == '_') return false;
+    snprintf(function, sizeof function, "gpu.%s", name + n);
+    return strcmp(prefix, "array.") != 0 || !lg_doc_by_name(L, function);
+}
+
+/* Which names there are, by what they belong to. */
 static void push_overview(lua_State *L)
 {
     size_t count;
     luaL_Buffer b;
     const char **names = push_sorted_names(L, &count);
     luaL_buffinit(L, &b);
-    for (size_t i = 0; i < count; i++) add_summary(&b, names[i], lg_doc_by_name(L, names[i]));
-    luaL_addstring(&b, "gpu.help \"name\" tells more about one of them.");
+    for (size_t part = 0; part < sizeof parts / sizeof *parts; part++) {
+        size_t column = 0;
+        add_wrapped(&b, parts[part].title, strlen(parts[part].title), 0, 0);
+        for (size_t i = 0; i < count; i++) {
+            if (!is_part(L, names[i], parts[part].prefix)) continue;
+            const char *name = names[i] + strlen(parts[part].prefix);
+            bool breaks = column == 0 || column + 1 + strlen(name) > HELP_COLUMNS;
+            luaL_addstring(&b, breaks ? "\n  " : " ");
+            luaL_addstring(&b, name);
+            column = (breaks ? 2 : column + 1) + strlen(name);
+        }
+        luaL_addstring(&b, "\n\n");
+    }
+    static const char end[] =
+        "gpu.help \"linspace\" tells more about one of them, gpu.help \"fft\" in a line what each of a module does; any other word "
+        "is searched for.";
+    add_wrapped(&b, end, sizeof end - 1, 0, 0);
     luaL_pushresult(&b);
 }
 
@@ -177,7 +227,9 @@ static int add_found(lua_State *L, luaL_Buffer *b, const char *const *names, siz
 {
     for (size_t i = 0; i < count; i++) {
         const struct lg_function *row = lg_doc_by_name(L, names[i]);
-        if (goes_with(names[i], row, word) == rank && listed++ < FOUND_LINES) add_summary(b, names[i], row);
+        if (goes_with(names[i], row, word) != rank) continue;
+        if (rank == 1 || listed < FOUND_LINES) add_summary(b, names[i], row);
+        listed++;
     }
     return listed;
 }
@@ -222,7 +274,7 @@ static void add_best(lua_State *L, luaL_Buffer *b, const char *const *names, siz
     luaL_addvalue(b);
     for (int rank = best; rank <= (best == 1 ? 1 : 3); rank++)
         listed = add_found(L, b, names, count, word, rank, listed);
-    if (listed <= FOUND_LINES) return;
+    if (best == 1 || listed <= FOUND_LINES) return;
     lua_pushfstring(L, "... and %d more\n", listed - FOUND_LINES);
     luaL_addvalue(b);
 }
@@ -335,7 +387,7 @@ static int docs(lua_State *L)
 
 static const struct lg_function functions[] = {
     {"help", help, "gpu.help([name])",
-     "Prints what is known of a function, or a list of all functions.\n"
+     "Prints what is known of a function, or the names of all of them.\n"
      "`name` is a string such as \"linspace\" or \"array.sum\", a module's such as \"fft\", the function itself, or one of the topics \"lua\", \"cuda\", \"indexing\", "
      "\"dtypes\", \"broadcasting\", \"devices\", \"memory\", \"numpy\", \"random\", \"accuracy\" and \"files\". Of another library's name, as \"arange\", it says what it is here; any other word is searched for in names and texts, as \"eigenvalue\" or \"standard deviation\".",
      "gpu.help('linspace')\ngpu.help(gpu.zeros)\ngpu.help 'eigenvalue'"},

@@ -65,7 +65,15 @@ t.test("help", function()
   assert(help("numpy"):find("\n- int32 and int64 with [^\n]+\n  float64 | float64\n"), "items of a list are not indented")
   assert(help("precision"):find("topic.accuracy", 1, true))
   local all = help()
-  assert(all:find("gpu.zeros ", 1, true) and all:find("array.reshape ", 1, true))
+  assert(all:find("\nfunctions, as gpu.zeros(3, 4)\n  abs ", 1, true) and all:find("\n  zeros_like\n", 1, true), all)
+  for line in all:gmatch("[^\n]+") do assert(#line <= 80, line) end
+  local known = {}
+  for name in all:gmatch("[%w_]+") do known[name] = true end
+  for _, row in ipairs(gpu.docs()) do
+    local name = row.name:match("[%w_]+$")
+    assert(known[name] or name:sub(-1) == "_", row.name)
+  end
+  assert(select(2, all:gsub("\n", "")) < 110, "an overview is read")
   t.raises({ "there is no help on 'qwertz'", "gpu.help() lists" }, gpu.help, "qwertz")
   t.raises("there is no help on 'lnspace'; did you mean 'gpu.linspace'?", gpu.help, "lnspace")
   t.raises("there is no help on table; in a session ?name", gpu.help, {})
@@ -114,6 +122,7 @@ t.test("help on a module, and on words", function()
   local methods = help("array.")
   assert(methods:find("functions of array:", 1, true) and methods:find("\narray.abs ", 1, true), methods)
   assert(not methods:find("\ngpu%.%w+  "), methods)
+  for _, row in ipairs(gpu.docs()) do assert(not row.name:find "^array%." or methods:find("\n" .. row.name .. " ", 1, true), row.name) end
   t.raises("there is no help on 'qwertz'", gpu.help, "qwertz.")
 end)
 
