@@ -147,19 +147,6 @@ static void see_life(void *context, int reg)
     if (l->position > l->last[reg]) l->last[reg] = (uint32_t)l->position;
 }
 
-/* Does the instruction certainly write its first operand, and not read it? For others nothing is lost but room. */
-static bool overwrites(const struct ptx_insn *in)
-{
-    static const char *const opcodes[] = {
-        "ld",   "mov", "cvt",   "cvta", "add",  "sub",  "mul",  "mad",  "fma",  "div",  "rem",     "neg",
-        "abs",  "min", "max",   "and",  "or",   "xor",  "not",  "shl",  "shr",  "setp", "set",     "selp",
-        "sqrt", "rcp", "rsqrt", "ex2",  "lg2",  "sin",  "cos",  "tanh", "popc", "clz",  "bfe",     "bfi",
-        "prmt", "shf", "lop3",  "atom", "shfl", "vote", "addc", "subc", "madc", "mma",  "ldmatrix"};
-    if (in->guard >= 0 || !in->operand_count) return false;
-    if (!strcmp(in->opcode, "wmma") && in->mod_count && strcmp(in->mods[0], "store")) return true;
-    return ONE_OF(in->opcode, opcodes);
-}
-
 static bool ends_block(const struct ptx_insn *in)
 {
     static const char *const opcodes[] = {"bra", "brx", "ret", "exit"};
@@ -203,7 +190,7 @@ static void fill_sets(struct lives *l)
         l->at->writes = set + 3 * l->words;
         for (size_t k = l->at->start; k < l->at->end; k++) {
             const struct ptx_insn *in = &f->insns[k];
-            bool writes = overwrites(in);
+            bool writes = ptx_overwrites(in);
             if (in->guard >= 0 && (size_t)in->guard < f->reg_count) see_read(l, in->guard);
             for (size_t o = writes; o < in->operand_count; o++) visit_operand(f, &in->operands[o], see_read, l);
             if (writes) visit_operand(f, &in->operands[0], see_write, l);

@@ -161,5 +161,8 @@ bool ptx_inline(struct ptx_module *m, struct rt_error *e);
 /* Gives each loop that adds to a register to which one before it adds, too, a register of its own. What the code
  * computes is the same, and more is known of it before a launch. False without memory. */
 bool ptx_split(struct ptx_module *m, struct rt_error *e);
+/* Does the instruction certainly write its first operand, and read nothing by it, as bar.sync %r1 would? For others
+ * nothing is lost but room. */
+bool ptx_overwrites(const struct ptx_insn *in);
 
 #endif

@@ -56,11 +56,24 @@ static bool mentions(const struct ptx_operand *o, int reg)
     return any;
 }
 
+bool ptx_overwrites(const struct ptx_insn *in)
+{
+    static const char *const opcodes[] = {
+        "ld",   "mov", "cvt",   "cvta", "add",  "sub",  "mul",  "mad",  "fma",  "div",  "rem",     "neg",
+        "abs",  "min", "max",   "and",  "or",   "xor",  "not",  "shl",  "shr",  "setp", "set",     "selp",
+        "sqrt", "rcp", "rsqrt", "ex2",  "lg2",  "sin",  "cos",  "tanh", "popc", "clz",  "bfe",     "bfi",
+        "prmt", "shf", "lop3",  "atom", "shfl", "vote", "addc", "subc", "madc", "mma",  "ldmatrix"};
+    if (in->guard >= 0 || !in->operand_count) return false;
+    bool any = is(in, "wmma") && in->mod_count && strcmp(in->mods[0], "store");
+    for (size_t k = 0; k < sizeof opcodes / sizeof *opcodes; k++) any |= is(in, opcodes[k]);
+    return any;
+}
+
 /* Is it set by it, whatever it was? */
 static bool sets(const struct ptx_insn *in, int reg)
 {
-    if (!in->operand_count || in->guard >= 0 || in->operands[0].kind != PTX_OP_REG || in->operands[0].reg != reg ||
-        in->operands[0].select)
+    const struct ptx_operand *to = in->operands;
+    if (!in->operand_count || to->kind != PTX_OP_REG || to->reg != reg || to->select || !ptx_overwrites(in))
         return false;
     bool reads = false;
     for (size_t k = 1; k < in->operand_count; k++) reads |= mentions(&in->operands[k], reg);

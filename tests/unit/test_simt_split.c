@@ -85,6 +85,16 @@ TEST(some_loops_stay_as_they_are)
             0);
 }
 
+/* The barrier's number is read, though it stands first: with what the first loop left there would be no such barrier.
+ */
+TEST(what_an_instruction_reads_first_is_given_back)
+{
+    compare(START "mov.u32 %r5, 40;\nA:\nadd.s32 %r10, %r10, %r5;\nadd.s32 %r5, %r5, -1;\nsetp.gt.s32 %p1, %r5, 20;\n"
+                  "@%p1 bra A;\nB:\nadd.s32 %r10, %r10, %r4;\nadd.s32 %r5, %r5, -4;\nsetp.gt.s32 %p2, %r5, 4;\n"
+                  "@%p2 bra B;\nbar.sync %r5, 64;\n" END,
+            2);
+}
+
 /* By a jump to where nobody asks. */
 TEST(a_loop_that_is_left_by_a_jump_has_its_own)
 {
