@@ -15,19 +15,18 @@
 #define FUNCT "a function is written function f(x) return x + 1 end, one without a name function(x) return x + 1 end"
 #define TUPLE                                                                                                          \
     "parentheses make no tuple: a shape is gpu.ones(3, 4) or gpu.ones{3, 4}, several values are local a, b = 1, 2"
-#define TRY    "what may fail is called by pcall: local ok, e = pcall(f, x); error(\"text\") raises, assert(x) checks"
-#define SLASH  "a comment begins with --; // divides and rounds down"
-#define IF     "it is written if x > 1 then ... elseif y then ... else ... end"
-#define DOT    "gpu is no object: its functions are called with a dot, gpu.zeros(3), gpu.random.uniform(0, 1, 3)"
-#define ELEM   "whether a table has a key is t[k] ~= nil; which elements are among others x:isin(y); loops have in"
-#define METH   "a method is called with parentheses, x:sum(); a field has a dot, x.shape"
-#define MATH   "math's functions are for numbers; those for arrays are gpu's, gpu.sin(x), or methods, x:sin()"
-#define JOIN   "strings are joined by .., as in \"n = \" .. n"
-#define ITEM   "a reduction of all elements gives a number already: x:sum() is one"
-#define LAUNCH "a launch gives nothing: what the kernel computed is in the arrays that it was given"
-#define ADDR   "there are no addresses: a function returns what it makes, as x = gpu.zeros(n)"
-#define WHILE  "a loop is while x < 3 do ... end"
-#define EQUAL  "'equal' is written =="
+#define TRY   "what may fail is called by pcall: local ok, e = pcall(f, x); error(\"text\") raises, assert(x) checks"
+#define SLASH "a comment begins with --; // divides and rounds down"
+#define IF    "it is written if x > 1 then ... elseif y then ... else ... end"
+#define DOT   "gpu is no object: its functions are called with a dot, gpu.zeros(3), gpu.random.uniform(0, 1, 3)"
+#define ELEM  "whether a table has a key is t[k] ~= nil; which elements are among others x:isin(y); loops have in"
+#define METH  "a method is called with parentheses, x:sum(); a field has a dot, x.shape"
+#define MATH  "math's functions are for numbers; those for arrays are gpu's, gpu.sin(x), or methods, x:sin()"
+#define JOIN  "strings are joined by .., as in \"n = \" .. n"
+#define ITEM  "a reduction of all elements gives a number already: x:sum() is one"
+#define ADDR  "there are no addresses: a function returns what it makes, as x = gpu.zeros(n)"
+#define WHILE "a loop is while x < 3 do ... end"
+#define EQUAL "'equal' is written =="
 #define LIST                                                                                                           \
     "a list is filled by a loop, local t = {} for i = 1, 3 do t[i] = 2 * i end; of arrays it is 2 * gpu.range(1, 3)"
 #define WRITE                                                                                                          \
@@ -37,14 +36,15 @@
 #define PICK    "x if c else y, or c ? x : y, is written c and x or y; of arrays gpu.where(c, x, y)"
 
 /* The first row that holds. `message` is part of Lua's message, with $ its end (NULL: any about syntax), `tokens` a run
- * of tokens that has the place of the error in it or before it; "..." in front: that stands anywhere in the line, "~":
- * in all of the source, "^": that begins it, "loop:": the word that began the last loop; NULL: any. NAME, NUMBER,
- * STRING and OP (an operator of two numbers) stand for any such token. */
+ * of tokens that has the place of the error in it or before it; "..." in front: that stands anywhere in the line, "^":
+ * that begins it, "line:": that begins a line of the source and has a blank or the line's end behind it, as `try:run()`
+ * has not, "loop:": the word that began the last loop; NULL: any. NAME, NUMBER, STRING and OP (an operator of two
+ * numbers) stand for any such token. */
 static const struct {
     const char *message, *tokens, *text;
 } hints[] = {
-    {NULL, "~ try :", TRY},
-    {NULL, "~ try {", TRY},
+    {NULL, "line: try :", TRY},
+    {"'}' expected", "line: try {", TRY},
     {NULL, "! =", "'not equal' is written ~=; of arrays x:ne(y)"},
     {NULL, "< >", "'not equal' is written ~=; of arrays x:ne(y)"},
     {NULL, "= ! NAME", "'not' is written out, not x; what a command prints is io.popen(\"ls\"):read(\"a\")"},
@@ -193,7 +193,7 @@ static const struct {
     {"call a number value (for iterator", NULL, LOOP},
     {"call an array value (for iterator", NULL, LOOP},
     {"attempt to mul a 'string'", NULL, "a string is repeated by (\"ab\"):rep(3)"},
-    {"bitwise operation on a boolean", "~ true", NOT},
+    {"bitwise operation on a boolean", "... ~ true", NOT},
     {"bitwise operation on a boolean", "... ~ NAME", NOT},
     {"attempt to add a 'string'", NULL, JOIN},
     {"add' (array or number expected, got string)", NULL, JOIN},
@@ -229,7 +229,6 @@ static const struct {
     {"syntax error near", "NAME NUMBER", "a call has parentheses, f(3); one string or table alone can do without"},
     {"", "... gpu : NAME", DOT},
     {"", "... gpu . NAME : NAME", DOT},
-    {"attempt to index a nil value$", "... ) ( ", LAUNCH},
     {"on a shape value", NULL, LG_HINT_SHAPE},
     {"number expected, got shape", NULL, LG_HINT_SHAPE},
     {"(method 'unpack')", NULL, "it is written table.unpack(t), of shapes too"},
@@ -263,10 +262,12 @@ static bool is(const struct lg_lexer *x, const struct lg_token *t, const char *w
     return strstr(operators, spaced) != NULL;
 }
 
-/* Whether the words are the tokens from t on, the place among them or right behind. */
-static bool matches_at(struct lg_lexer x, struct lg_token t, const char *words, bool first, const char *at)
+/* Whether the words are the tokens from t on, the place among them or right behind; or (parted) a blank or the line's
+ * end. */
+static bool matches_at(struct lg_lexer x, struct lg_token t, const char *words, bool first, bool parted, const char *at)
 {
     const char *from = x.text + t.start;
+    size_t end = t.end;
     if (first && !t.first) return false;
     while (*words) {
         char word[16];
@@ -275,8 +276,10 @@ static bool matches_at(struct lg_lexer x, struct lg_token t, const char *words, 
         word[n] = '\0';
         if (t.kind == LG_TOKEN_END || !is(&x, &t, word)) return false;
         words += n + (words[n] == ' ');
+        end = t.end;
         lg_lexer_code(&x, &t);
     }
+    if (parted && end < x.length && !strchr(" \t\r\n", x.text[end])) return false;
     return !at || (at >= from && at <= x.text + t.start);
 }
 
@@ -297,13 +300,13 @@ static bool matches(const struct lg_place *p, const char *words)
     if (strncmp(words, "loop: ", 6) == 0) return in_loop(p, words + 6);
     struct lg_lexer x;
     struct lg_token t;
-    bool wide = strncmp(words, "~ ", 2) == 0, anywhere = wide || strncmp(words, "... ", 4) == 0;
+    bool wide = strncmp(words, "line: ", 6) == 0, anywhere = wide || strncmp(words, "... ", 4) == 0;
     bool first = strncmp(words, "^ ", 2) == 0;
     if (!p->at && !anywhere) return false;
-    words += wide || first ? 2 : anywhere ? 4 : 0;
+    words += wide ? 6 : first ? 2 : anywhere ? 4 : 0;
     lg_lexer_init(&x, wide ? p->source : p->text, wide ? p->source_length : p->length);
     while (lg_lexer_code(&x, &t))
-        if (matches_at(x, t, words, first, anywhere ? NULL : p->at)) return true;
+        if (matches_at(x, t, words, first || wide, wide, anywhere ? NULL : p->at)) return true;
     return false;
 }
 

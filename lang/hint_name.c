@@ -10,6 +10,7 @@
 
 #define MOST_TABLES 20  /* that are followed by __index */
 #define MOST_CELLS  200 /* that are looked through */
+#define MOST_OPEN   16  /* parentheses in each other */
 #define PLOT        "pictures are drawn by gpu.plot(x, y), gpu.scatter, gpu.bar, gpu.hist and gpu.imshow(x)"
 #define CUDA        "it is known in CUDA C only, in gpu.kernel [[ ... ]]"
 
@@ -397,6 +398,13 @@ void lg_check_bare_dtype(lua_State *L)
     lua_settop(L, top);
 }
 
+/* Whether what follows the name at x gives a field of a table that name, {axis = 1}. */
+static bool is_key(struct lg_lexer x)
+{
+    struct lg_token t;
+    return lg_lexer_code(&x, &t) && lg_token_is(&x, &t, "=");
+}
+
 bool lg_push_unset(lua_State *L, const struct lg_place *p)
 {
     struct lg_lexer x;
@@ -406,13 +414,52 @@ bool lg_push_unset(lua_State *L, const struct lg_place *p)
     while (lg_lexer_code(&x, &t) && !lg_token_is(&x, &t, "=")) continue;
     if (t.kind == LG_TOKEN_END) lg_lexer_init(&x, p->text, p->length); /* else names in front are given values */
     for (; lg_lexer_code(&x, &t); before = t, lua_settop(L, top)) {
-        if (t.kind != LG_TOKEN_NAME || lg_token_is(&x, &before, ".") || lg_token_is(&x, &before, ":")) continue;
+        if (t.kind != LG_TOKEN_NAME || lg_token_is(&x, &before, ".") || lg_token_is(&x, &before, ":") || is_key(x))
+            continue;
         push_scope(L);
         const char *name = lua_pushlstring(L, p->text + t.start, t.end - t.start);
         if (lg_push_field(L, -2) || !stands_once(p->source, p->source_length, name)) continue;
         bool known = push_for_global(L, name, false);
         lua_pushfstring(L, "%s has no value%s%s", name, known ? ": " : "", known ? lua_tostring(L, -1) : "");
         return true;
+    }
+    return false;
+}
+
+/* Whether the token is the name of a function: of one that is there, or that the source makes. */
+static bool names_function(lua_State *L, const struct lg_place *p, const struct lg_token *name)
+{
+    struct lg_lexer x;
+    struct lg_token t, before = {0};
+    int top = lua_gettop(L);
+    size_t n = name->end - name->start;
+    push_scope(L);
+    lua_pushlstring(L, p->text + name->start, n);
+    bool found = lg_push_field(L, -2) && lua_isfunction(L, -1);
+    lua_settop(L, top);
+    lg_lexer_init(&x, p->source, p->source_length);
+    for (; !found && lg_lexer_code(&x, &t); before = t)
+        found = before.keyword == LG_FUNCTION && t.end - t.start == n &&
+                memcmp(p->source + t.start, p->text + name->start, n) == 0;
+    return found;
+}
+
+/* What a call gave was asked for something, and is nil: k(grid, block)(x):sum(), which may be a launch. */
+static bool push_for_launch(lua_State *L, const struct lg_place *p)
+{
+    struct lg_lexer x;
+    struct lg_token t, before = {0}, called[MOST_OPEN] = {{0}}, last = {0};
+    int open = 0;
+    lg_lexer_init(&x, p->text, p->length);
+    for (; lg_lexer_code(&x, &t); before = t) {
+        bool opens = lg_token_is(&x, &t, "(");
+        if (opens && lg_token_is(&x, &before, ")") && last.kind == LG_TOKEN_NAME && !names_function(L, p, &last))
+            return lua_pushliteral(
+                L, "a launch gives nothing: what the kernel computed is in the arrays that it was given");
+        if (opens && open++ < MOST_OPEN) called[open - 1] = before;
+        if (!lg_token_is(&x, &t, ")") || open == 0) continue;
+        open--;
+        last = open < MOST_OPEN ? called[open] : (struct lg_token){0};
     }
     return false;
 }
@@ -444,6 +491,13 @@ static bool push_for_field(lua_State *L, int owner, const char *name)
     return (list && push_habit(L, LUA_TTABLE, name)) || push_foreign(L, name) || push_similar(L, owner, 0, name);
 }
 
+/* Whether the message's first line ends with the words. */
+static bool ends_line(const char *message, const char *words)
+{
+    size_t n = strlen(words), line = strcspn(message, "\n");
+    return line >= n && memcmp(message + line - n, words, n) == 0;
+}
+
 bool lg_push_name_hint(lua_State *L, const struct lg_place *p, const char *message)
 {
     int top = lua_gettop(L);
@@ -463,10 +517,12 @@ bool lg_push_name_hint(lua_State *L, const struct lg_place *p, const char *messa
         found = push_for_method(L, p, name);
     } else if (strstr(message, "(array or number expected, got nil)")) {
         found = lg_push_unset(L, p);
+    } else if (ends_line(message, "attempt to index a nil value")) {
+        found = push_for_launch(L, p);
     } else {
         found = push_for_colon(L, p, message);
     }
-    if (found) lua_replace(L, top + 1);
+    if (found) lua_copy(L, -1, top + 1);
     lua_settop(L, top + found);
     return found;
 }

@@ -161,7 +161,12 @@ static const struct {
     {"try { y = 1 } catch { }", "", "pcall"},
     {"cudaMalloc(&x, 40)", "near '&'", "x = gpu.zeros(n)"},
     {"cudaMalloc((void **)&x, 40)", "near '*'", "x = gpu.zeros(n)"},
-    {"local k = function() return function() end end k(1, 32)(3):sum()", "index a nil value", "a launch gives nothing"},
+    {"try { int y = f(x); } catch (e) { }", "'}' expected", "pcall"},
+    {"local x\ntry:\n  local y = 1\nexcept: y = 2", "<name> expected", "pcall"},
+    {"local function run(k) k(1, 32)(3):sum() end run(function() return function() end end)", "index a nil value",
+     "a launch gives nothing"},
+    {"local t = {k = function() return function() end end} t.k(1, (3))(3):sum()", "index a nil value",
+     "a launch gives nothing"},
     {"if n === 4 then end", "near '='", "written =="},
     {"while n > 0\n  n = n - 1\nend", "'do' expected near 'n'", "while x < 3 do"},
     {"while n do end for i = 1, 3\n  print(i)\nend", "'do' expected near 'print'", "for i = 0, 9 do"},
@@ -255,6 +260,12 @@ TEST(no_hint_where_nothing_is_known)
                                         "local t = setmetatable({1, 2}, {__index = print}) t:sum()",
                                         "local function f(a) return gpu.ones(1) * a end f()",
                                         "local q\nlocal y = gpu.ones(1) - q",
+                                        "local t = {} y = gpu.ones(3) * t.scale * gpu.ones(3, 3):sum{axis = 1}",
+                                        "local try = print\ntry { 1 }\ny = = 3",
+                                        "local try = {run = print}\ntry:run()\ny = = 3",
+                                        "function make() return function() end end y = make(1)(2).value",
+                                        "do local function of() return print end y = of(1)((2)).value end",
+                                        "y = true & 1",
                                         "local t = {n = 1} t:sum()"};
     start();
     for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {
