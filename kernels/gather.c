@@ -92,11 +92,12 @@ static enum rt_status bad_index(const struct kn_indexing *x, int64_t place, stru
 }
 
 static enum rt_status travel(const struct kn_indexing *x, const struct rt_array *dense, enum kn_access access,
-                             struct rt_error *e)
+                             enum kn_op combine, struct rt_error *e)
 {
     struct kn_trip t;
     int64_t bad = -1;
     make_trip(x, dense, &t);
+    t.combine = combine;
     enum rt_status status = kn_runs_generated(rt_array_device(x->data)) ? kn_gather_cuda(&t, access, &bad, e)
                                                                         : kn_gather_host(&t, access, &bad, e);
     return status == RT_OK && bad >= 0 ? bad_index(x, bad, e) : status;
@@ -119,7 +120,7 @@ static int64_t place_count(const struct kn_indexing *x)
 enum rt_status kn_gather(const struct kn_indexing *x, const struct rt_array *out, struct rt_error *e)
 {
     enum rt_status status = check(x, out, e);
-    return status == RT_OK && place_count(x) > 0 ? travel(x, out, KN_READ, e) : status;
+    return status == RT_OK && place_count(x) > 0 ? travel(x, out, KN_READ, KN_ADD, e) : status;
 }
 
 /* Copies of what a write would change while it is read; *a then points to its copy. */
@@ -139,12 +140,12 @@ static bool worth_undoing(const struct kn_indexing *x)
 }
 
 static enum rt_status write_or_undo(const struct kn_indexing *x, const struct rt_array *dense, enum kn_access access,
-                                    struct rt_error *e)
+                                    enum kn_op combine, struct rt_error *e)
 {
     struct rt_array before;
     enum rt_status status = kn_convert(x->data, x->data->dtype, rt_array_device(x->data), &before, e);
     if (status != RT_OK) return status;
-    status = travel(x, dense, access, e);
+    status = travel(x, dense, access, combine, e);
     if (status == RT_INVALID) {
         enum rt_status undone = kn_copy(x->data, &before, NULL);
         if (undone != RT_OK) status = rt_fail(e, undone, "a bad index, and what was written before it was kept");
@@ -154,7 +155,7 @@ static enum rt_status write_or_undo(const struct kn_indexing *x, const struct rt
 }
 
 static enum rt_status write(const struct kn_indexing *x, const struct rt_array *value, enum kn_access access,
-                            struct rt_error *e)
+                            enum kn_op combine, struct rt_error *e)
 {
     struct kn_indexing mine = *x;
     struct rt_array copies[KN_MAX_PICKS + 1] = {{0}}, spread = {0};
@@ -167,10 +168,10 @@ static enum rt_status write(const struct kn_indexing *x, const struct rt_array *
     if (status == RT_OK) status = rt_array_broadcast(dense, x->ndim, x->shape, &spread, e);
     if (status == RT_OK && place_count(x) > 0) {
         if (worth_undoing(x)) {
-            status = write_or_undo(&mine, &spread, access, e);
+            status = write_or_undo(&mine, &spread, access, combine, e);
         } else {
-            status = travel(&mine, NULL, KN_CHECK, e);
-            if (status == RT_OK) status = travel(&mine, &spread, access, e);
+            status = travel(&mine, NULL, KN_CHECK, combine, e);
+            if (status == RT_OK) status = travel(&mine, &spread, access, combine, e);
         }
     }
     rt_array_release(&spread);
@@ -180,10 +181,15 @@ static enum rt_status write(const struct kn_indexing *x, const struct rt_array *
 
 enum rt_status kn_scatter(const struct kn_indexing *x, const struct rt_array *value, struct rt_error *e)
 {
-    return write(x, value, KN_WRITE, e);
+    return write(x, value, KN_WRITE, KN_ADD, e);
 }
 
-enum rt_status kn_scatter_add(const struct kn_indexing *x, const struct rt_array *value, struct rt_error *e)
+enum rt_status kn_scatter_by(enum kn_op op, const struct kn_indexing *x, const struct rt_array *value,
+                             struct rt_error *e)
 {
-    return write(x, value, KN_ACCUMULATE, e);
+    if (op == KN_MINIMUM || op == KN_MAXIMUM) {
+        enum rt_status status = kn_check_real(x->data, kn_ops[op].name, e);
+        if (status != RT_OK) return status;
+    }
+    return write(x, value, KN_ACCUMULATE, op, e);
 }

@@ -28,17 +28,21 @@ struct kn_indexing {
 
 /* out = data at the places; out is new: contiguous, of the places' shape and data's dtype. */
 enum rt_status kn_gather(const struct kn_indexing *x, const struct rt_array *out, struct rt_error *e);
-/* data at the places = value, or += value. The value has data's dtype and broadcasts to the places' shape; it and the
- * indices may overlap data. Of several values for one element the last in row-major order stays; several are added in
- * that order, so a sum of floats is the same bits every time. RT_INVALID names a bad index, and nothing was written. */
+/* data at the places = value, or data combined with the value by add, mul, minimum or maximum. The value has data's
+ * dtype and broadcasts to the places' shape; it and the indices may overlap data. Of several values for one element the
+ * last in row-major order stays; several are combined in that order, so a sum of floats is the same bits every time.
+ * Bools are added and multiplied by "or" and "and"; NaN wins in minimum and maximum, which complex numbers have not.
+ * RT_INVALID names a bad index, and nothing was written. */
 enum rt_status kn_scatter(const struct kn_indexing *x, const struct rt_array *value, struct rt_error *e);
-enum rt_status kn_scatter_add(const struct kn_indexing *x, const struct rt_array *value, struct rt_error *e);
+enum rt_status kn_scatter_by(enum kn_op op, const struct kn_indexing *x, const struct rt_array *value,
+                             struct rt_error *e);
 
 /* For the files of kernels/: one such pass. */
 enum kn_access { KN_READ, KN_CHECK, KN_WRITE, KN_ACCUMULATE, KN_LOCATE };
 
 struct kn_trip {
     const struct kn_indexing *x;
+    enum kn_op combine;           /* of KN_ACCUMULATE */
     const struct rt_array *dense; /* out or value, of the places' shape; NULL where indices are only checked */
     struct kn_space space;        /* of data, dense and the picks' indices, in the places' row-major order */
     int64_t step[KN_MAX_PICKS], length[KN_MAX_PICKS]; /* of data along the picked axes */
@@ -53,7 +57,7 @@ enum rt_status kn_gather_host(const struct kn_trip *t, enum kn_access access, in
 enum rt_status kn_gather_cuda(const struct kn_trip *t, enum kn_access access, int64_t *bad, struct rt_error *e);
 /* The elements that places lead to, as offsets from t->low, to an int64 array with one for each place. */
 enum rt_status kn_gather_locate_cuda(const struct kn_trip *t, const struct rt_array *elements, struct rt_error *e);
-/* The additions of a pass of KN_ACCUMULATE, in the places' order; see gather_add_cuda.c. */
-enum rt_status kn_gather_add_cuda(const struct kn_trip *t, struct rt_error *e);
+/* A pass of KN_ACCUMULATE, in the places' order; see gather_by_cuda.c. */
+enum rt_status kn_gather_by_cuda(const struct kn_trip *t, struct rt_error *e);
 
 #endif

@@ -169,8 +169,9 @@ enum rt_status kn_gather_cuda(const struct kn_trip *t, enum kn_access access, in
     *bad = -1;
     if (access == KN_READ || access == KN_CHECK) return checked(t, access, NULL, bad, e);
     const struct rt_dtype_info *d = &rt_dtypes[t->x->data->dtype];
-    bool atomic = (d->kind == 'i' || d->kind == 'u') && d->size >= 4; /* and in any order the same */
-    if (access == KN_ACCUMULATE && !atomic) return kn_gather_add_cuda(t, e);
+    bool atomic =
+        t->combine == KN_ADD && (d->kind == 'i' || d->kind == 'u') && d->size >= 4; /* and in any order the same */
+    if (access == KN_ACCUMULATE && !atomic) return kn_gather_by_cuda(t, e);
     if (access == KN_ACCUMULATE || t->x->once) return launch(t, access, NULL, NULL, e);
     enum rt_status status = new_marks(rt_array_device(t->x->data), t->span, &owner, e);
     if (status == RT_OK) status = checked(t, KN_CHECK, &owner, bad, e);

@@ -119,48 +119,72 @@ PICKERS(64)
 typedef double _Complex uint128_t; /* 16 bytes that are moved as they are */
 MOVERS(128)
 
-/* One addition for each kind of element, as the operation `add` has it: integers wrap, the 16-bit floats are rounded
- * each time, bools meet in "or". */
-#define PLUS_BOOL(a, b)     ((a) | (b))
-#define PLUS_INT(a, b)      ((uint64_t)(a) + (uint64_t)(b))
-#define PLUS_FLOAT(a, b)    ((a) + (b))
-#define PLUS_FLOAT16(a, b)  rt_half_from_float(rt_half_to_float(a) + rt_half_to_float(b))
-#define PLUS_BFLOAT16(a, b) rt_bfloat_from_float(rt_bfloat_to_float(a) + rt_bfloat_to_float(b))
-#define ADDERS(X)                                                                                                      \
-    X(BOOL, uint8_t, PLUS_BOOL)                                                                                        \
-    X(INT8, int8_t, PLUS_INT)                                                                                          \
-    X(INT16, int16_t, PLUS_INT)                                                                                        \
-    X(INT32, int32_t, PLUS_INT)                                                                                        \
-    X(INT64, int64_t, PLUS_INT)                                                                                        \
-    X(UINT8, uint8_t, PLUS_INT)                                                                                        \
-    X(UINT16, uint16_t, PLUS_INT)                                                                                      \
-    X(UINT32, uint32_t, PLUS_INT)                                                                                      \
-    X(UINT64, uint64_t, PLUS_INT)                                                                                      \
-    X(FLOAT16, uint16_t, PLUS_FLOAT16)                                                                                 \
-    X(BFLOAT16, uint16_t, PLUS_BFLOAT16)                                                                               \
-    X(FLOAT32, float, PLUS_FLOAT)                                                                                      \
-    X(FLOAT64, double, PLUS_FLOAT)                                                                                     \
-    X(COMPLEX64, float _Complex, PLUS_FLOAT)                                                                           \
-    X(COMPLEX128, double _Complex, PLUS_FLOAT)
+/* Each way to combine for each kind of element, as the operations have it: integers wrap, the 16-bit floats are rounded
+ * each time, bools meet in "or" and "and", NaN wins. */
+#define HALF(OP, a, b)         rt_half_from_float(OP(rt_half_to_float(a), rt_half_to_float(b)))
+#define BRAIN(OP, a, b)        rt_bfloat_from_float(OP(rt_bfloat_to_float(a), rt_bfloat_to_float(b)))
 
-#define ADDER(id, TYPE, PLUS)                                                                                          \
-    static void add_##id(char *data, const int64_t *offsets, const char *dense, const uint16_t *which, int64_t stride, \
-                         size_t n)                                                                                     \
+#define ADD_BOOL(a, b)         ((a) | (b))
+#define ADD_INT(a, b)          ((uint64_t)(a) + (uint64_t)(b))
+#define ADD_FLOAT(a, b)        ((a) + (b))
+#define ADD_FLOAT16(a, b)      HALF(ADD_FLOAT, a, b)
+#define ADD_BFLOAT16(a, b)     BRAIN(ADD_FLOAT, a, b)
+#define MUL_BOOL(a, b)         ((a) & (b))
+#define MUL_INT(a, b)          ((uint64_t)(a) * (uint64_t)(b))
+#define MUL_FLOAT(a, b)        ((a) * (b))
+#define MUL_FLOAT16(a, b)      HALF(MUL_FLOAT, a, b)
+#define MUL_BFLOAT16(a, b)     BRAIN(MUL_FLOAT, a, b)
+#define MINIMUM_BOOL(a, b)     ((a) & (b))
+#define MINIMUM_INT(a, b)      ((a) < (b) ? (a) : (b))
+#define MINIMUM_FLOAT(a, b)    ((a) < (b) || (a) != (a) ? (a) : (b))
+#define MINIMUM_FLOAT16(a, b)  HALF(MINIMUM_FLOAT, a, b)
+#define MINIMUM_BFLOAT16(a, b) BRAIN(MINIMUM_FLOAT, a, b)
+#define MAXIMUM_BOOL(a, b)     ((a) | (b))
+#define MAXIMUM_INT(a, b)      ((a) > (b) ? (a) : (b))
+#define MAXIMUM_FLOAT(a, b)    ((a) > (b) || (a) != (a) ? (a) : (b))
+#define MAXIMUM_FLOAT16(a, b)  HALF(MAXIMUM_FLOAT, a, b)
+#define MAXIMUM_BFLOAT16(a, b) BRAIN(MAXIMUM_FLOAT, a, b)
+
+#define REAL_COMBINERS(X, OP)                                                                                          \
+    X(OP, BOOL, uint8_t, OP##_BOOL)                                                                                    \
+    X(OP, INT8, int8_t, OP##_INT)                                                                                      \
+    X(OP, INT16, int16_t, OP##_INT)                                                                                    \
+    X(OP, INT32, int32_t, OP##_INT)                                                                                    \
+    X(OP, INT64, int64_t, OP##_INT)                                                                                    \
+    X(OP, UINT8, uint8_t, OP##_INT)                                                                                    \
+    X(OP, UINT16, uint16_t, OP##_INT)                                                                                  \
+    X(OP, UINT32, uint32_t, OP##_INT)                                                                                  \
+    X(OP, UINT64, uint64_t, OP##_INT)                                                                                  \
+    X(OP, FLOAT16, uint16_t, OP##_FLOAT16)                                                                             \
+    X(OP, BFLOAT16, uint16_t, OP##_BFLOAT16)                                                                           \
+    X(OP, FLOAT32, float, OP##_FLOAT)                                                                                  \
+    X(OP, FLOAT64, double, OP##_FLOAT)
+#define COMBINERS(X, OP)                                                                                               \
+    REAL_COMBINERS(X, OP)                                                                                              \
+    X(OP, COMPLEX64, float _Complex, OP##_FLOAT)                                                                       \
+    X(OP, COMPLEX128, double _Complex, OP##_FLOAT)
+
+#define COMBINER(OP, id, TYPE, BY)                                                                                     \
+    static void OP##_to_##id(char *data, const int64_t *offsets, const char *dense, const uint16_t *which,             \
+                             int64_t stride, size_t n)                                                                 \
     {                                                                                                                  \
         TYPE *to = (TYPE *)data;                                                                                       \
         const TYPE *from = (const TYPE *)dense;                                                                        \
         if (which)                                                                                                     \
-            for (size_t i = 0; i < n; i++) to[offsets[i]] = (TYPE)PLUS(to[offsets[i]], from[which[i] * stride]);       \
+            for (size_t i = 0; i < n; i++) to[offsets[i]] = (TYPE)BY(to[offsets[i]], from[which[i] * stride]);         \
         else                                                                                                           \
-            for (size_t i = 0; i < n; i++) to[offsets[i]] = (TYPE)PLUS(to[offsets[i]], from[(int64_t)i * stride]);     \
+            for (size_t i = 0; i < n; i++) to[offsets[i]] = (TYPE)BY(to[offsets[i]], from[(int64_t)i * stride]);       \
     }
-ADDERS(ADDER)
+COMBINERS(COMBINER, ADD)
+COMBINERS(COMBINER, MUL)
+REAL_COMBINERS(COMBINER, MINIMUM)
+REAL_COMBINERS(COMBINER, MAXIMUM)
 
 typedef void write_loop(char *data, const int64_t *offsets, const char *dense, const uint16_t *which, int64_t stride,
                         size_t n);
-static write_loop *const adders[RT_DTYPE_COUNT] = {
-#define ROW(id, TYPE, PLUS) [RT_##id] = add_##id,
-    ADDERS(ROW)
+static write_loop *const combiners[KN_OP_COUNT][RT_DTYPE_COUNT] = {
+#define ROW(OP, id, TYPE, BY) [KN_##OP][RT_##id] = OP##_to_##id,
+    COMBINERS(ROW, ADD) COMBINERS(ROW, MUL) REAL_COMBINERS(ROW, MINIMUM) REAL_COMBINERS(ROW, MAXIMUM)
 #undef ROW
 };
 
@@ -206,7 +230,7 @@ static void write_block(const struct pass *p, const struct stretch *s, int64_t *
     if (!all) n = keep_own(s, offsets, which, n);
     ask_for(p, offsets, n);
     if (p->access == KN_ACCUMULATE)
-        loop = adders[p->trip->x->data->dtype];
+        loop = combiners[p->trip->combine][p->trip->x->data->dtype];
     else if (p->size < 8)
         loop = p->size == 1 ? write_8 : p->size == 2 ? write_16 : write_32;
     loop(p->data, offsets, dense, all ? NULL : which, stride, n);

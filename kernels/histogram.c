@@ -324,7 +324,7 @@ enum rt_status kn_weigh(const struct rt_array *places, const struct rt_array *we
         index.ndim = values.ndim = 1; /* both are contiguous */
         index.shape[0] = values.shape[0] = n;
         index.strides[0] = values.strides[0] = 1;
-        status = kn_scatter_add(&x, &values, e);
+        status = kn_scatter_by(KN_ADD, &x, &values, e);
     }
     rt_array_release(&index);
     rt_array_release(&values);

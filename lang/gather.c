@@ -1,6 +1,7 @@
 /* Methods that read and write by arrays of indices: take, put, gather, scatter. */
 #include "kernels/gather.h"
 #include <string.h>
+#include "lang/closest.h"
 #include "lang/index.h"
 #include "lang/out.h"
 
@@ -153,49 +154,158 @@ static int gather(lua_State *L)
     return 1;
 }
 
-typedef enum rt_status scatter_call(const struct kn_indexing *x, const struct rt_array *value, struct rt_error *e);
+/* How values meet what is there: by an operation, or in its place. */
+#define REPLACE KN_OP_COUNT
 
-static void scatter_into(lua_State *L, const struct rt_array *a, scatter_call *call)
+static void scatter_by(lua_State *L, const struct kn_indexing *x, const struct rt_array *value, enum kn_op by)
+{
+    struct rt_error *e = lg_error_box(L);
+    lg_check_assignable(L, value, x->ndim, x->shape, "indices pick");
+    lg_check(L, by == REPLACE ? kn_scatter(x, value, e) : kn_scatter_by(by, x, value, e));
+}
+
+static void scatter_into(lua_State *L, const struct rt_array *a, enum kn_op by)
 {
     struct kn_indexing x;
     luaL_checkany(L, 4);
     const struct rt_array *value = lg_push_value(L, 4, a);
     go_along(L, a, &x);
-    lg_check_assignable(L, value, x.ndim, x.shape, "indices pick");
-    lg_check(L, call(&x, value, lg_error_box(L)));
+    scatter_by(L, &x, value, by);
 }
 
-static int scatter_in_place_by(lua_State *L, scatter_call *call)
+static int in_place(lua_State *L, enum kn_op by)
 {
     lua_settop(L, 4);
-    scatter_into(L, lg_check_target(L, 1), call);
+    scatter_into(L, lg_check_target(L, 1), by);
     lua_settop(L, 1);
     return 1;
 }
 
-static int scatter_by(lua_State *L, scatter_call *call)
+static int in_copy(lua_State *L, enum kn_op by)
 {
     lua_settop(L, 4);
-    scatter_into(L, push_copy(L), call);
+    scatter_into(L, push_copy(L), by);
     lua_settop(L, 5);
     return 1;
 }
 
 static int scatter(lua_State *L)
 {
-    return scatter_by(L, kn_scatter);
+    return in_copy(L, REPLACE);
 }
 static int scatter_in_place(lua_State *L)
 {
-    return scatter_in_place_by(L, kn_scatter);
+    return in_place(L, REPLACE);
 }
 static int scatter_add(lua_State *L)
 {
-    return scatter_by(L, kn_scatter_add);
+    return in_copy(L, KN_ADD);
 }
 static int scatter_add_in_place(lua_State *L)
 {
-    return scatter_in_place_by(L, kn_scatter_add);
+    return in_place(L, KN_ADD);
+}
+
+/* ---- scatter_reduce ---- */
+
+enum { SUM, PROD, MEAN, AMAX, AMIN };
+
+/* Pushes an array like the one at `like` with one number everywhere. */
+static const struct rt_array *push_full(lua_State *L, const struct rt_array *like, int64_t number)
+{
+    struct rt_array *out = lg_new_array(L);
+    lg_check(L, rt_array_new(rt_array_device(like), like->dtype, like->ndim, like->shape, out, lg_error_box(L)));
+    lg_check(L, kn_fill(out, &(struct kn_operand){.i = number}, lg_error_box(L)));
+    return out;
+}
+
+/* Divides what `a` has by how many values came to each element, itself among them where it is counted. */
+static void divide_by_counts(lua_State *L, const struct rt_array *a, const struct kn_indexing *x, bool itself)
+{
+    struct rt_error *e = lg_error_box(L);
+    struct kn_indexing of_counts = *x;
+    struct rt_array one = {0}, *counts = lg_new_array(L);
+    lg_check(L, rt_array_new(rt_array_device(a), RT_INT64, a->ndim, a->shape, counts, e));
+    lg_check(L, kn_fill(counts, &(struct kn_operand){.i = itself}, e));
+    of_counts.data = counts;
+    one = *counts; /* borrowed: any one place of an array of ones */
+    one.ndim = 0;
+    one = *push_full(L, &one, 1);
+    scatter_by(L, &of_counts, &one, KN_ADD);
+    struct kn_operand most[2] = {{.array = counts}, {.i = 1}}, parts[2] = {{.array = a}, {.array = counts}};
+    lg_check(L, kn_apply(KN_MAXIMUM, most, counts, e));
+    lg_check(L, kn_apply(KN_DIV, parts, (struct rt_array *)(uintptr_t)a, e));
+}
+
+/* The arguments are x, axis, indices, values, reduce and include_self; `a` is what is written to. */
+static void reduce_into(lua_State *L, const struct rt_array *a)
+{
+    static const char *const names[] = {"sum", "prod", "mean", "amax", "amin", NULL};
+    static const enum kn_op ops[] = {KN_ADD, KN_MUL, KN_ADD, KN_MAXIMUM, KN_MINIMUM};
+    struct kn_indexing x;
+    luaL_checkany(L, 4);
+    int reduce = lg_check_option(L, 5, NULL, names);
+    bool itself = lua_isnil(L, 6) || lg_check_flag(L, 6, "include_self");
+    const struct rt_array *value = lg_push_value(L, 4, a);
+    if (reduce >= AMAX) lg_check(L, kn_check_real(a, names[reduce], lg_error_box(L)));
+    if (reduce == MEAN && rt_dtypes[a->dtype].kind != 'f' && !rt_is_complex(a->dtype))
+        luaL_error(L, "scatter_reduce: a mean needs floating elements, and x is %s; x:to(\"float32\") has them",
+                   rt_dtypes[a->dtype].name);
+    go_along(L, a, &x);
+    if (!itself) { /* an extreme of some value and all values is theirs */
+        struct rt_array place = *a;
+        place.ndim = 0;
+        scatter_by(L, &x, reduce >= AMAX ? value : push_full(L, &place, reduce == PROD), REPLACE);
+    }
+    scatter_by(L, &x, value, ops[reduce]);
+    if (reduce == MEAN) divide_by_counts(L, a, &x, itself);
+}
+
+static int scatter_reduce(lua_State *L)
+{
+    lua_settop(L, 6);
+    reduce_into(L, push_copy(L));
+    lua_settop(L, 7);
+    return 1;
+}
+static int scatter_reduce_in_place(lua_State *L)
+{
+    lua_settop(L, 6);
+    reduce_into(L, lg_check_target(L, 1));
+    lua_settop(L, 1);
+    return 1;
+}
+
+/* ---- index_add: an index for each row ---- */
+
+/* The arguments are x, axis, indices and values. */
+static void add_rows(lua_State *L, const struct rt_array *a)
+{
+    struct kn_indexing x;
+    struct rt_array spread;
+    int axis = lg_check_axis(L, 2, a->ndim);
+    luaL_checkany(L, 3);
+    luaL_checkany(L, 4);
+    const struct rt_array *index = lg_push_indices(L, 3, a, axis);
+    const struct rt_array *value = lg_push_value(L, 4, a);
+    if (index->ndim != 1) luaL_error(L, "index_add: the indices have %d axes, expected 1", index->ndim);
+    take_along(L, a, axis, index, &x, &spread);
+    scatter_by(L, &x, value, KN_ADD);
+}
+
+static int index_add(lua_State *L)
+{
+    lua_settop(L, 4);
+    add_rows(L, push_copy(L));
+    lua_settop(L, 5);
+    return 1;
+}
+static int index_add_in_place(lua_State *L)
+{
+    lua_settop(L, 4);
+    add_rows(L, lg_check_target(L, 1));
+    lua_settop(L, 1);
+    return 1;
 }
 
 #define INDICES                                                                                                        \
@@ -236,4 +346,20 @@ const struct lg_function lg_gather_methods[] = {
      "Adds each value where x:gather with these indices would read. Returns x.\n" SUM " " INDICES,
      "local counts = gpu.zeros(4, 'int32')\ncounts:scatter_add_(1, {2, 4, 2, 2}, 1)\n"
      "assert(counts[2] == 3 and counts[4] == 1 and counts[1] == 0)"},
+    {"scatter_reduce", scatter_reduce, "x:scatter_reduce(axis, indices, values, reduce [, include_self])",
+     "x:scatter_reduce_, done to a copy of x, which is returned.",
+     "assert(gpu.ones(3):scatter_reduce(1, {3, 3}, {2, 5}, 'amax')[3] == 5)"},
+    {"scatter_reduce_", scatter_reduce_in_place, "x:scatter_reduce_(axis, indices, values, reduce [, include_self])",
+     "Combines each value with what lies where x:gather with these indices would read. Returns x.\n"
+     "reduce is \"sum\", \"prod\", \"mean\", \"amax\" or \"amin\". With include_self = false the former element is not one "
+     "of those that are combined; elements without values stay. Values are taken in row-major order, as by scatter_add_. " INDICES,
+     "local best = gpu.zeros(3)\nbest:scatter_reduce_(1, {1, 3, 1}, {-4, 7, -2}, 'amax', {include_self = false})\n"
+     "assert(best:equal(gpu.array({-2, 0, 7})))"},
+    {"index_add", index_add, "x:index_add(axis, indices, values)",
+     "x:index_add_, done to a copy of x, which is returned.",
+     "assert(gpu.zeros(3, 2):index_add(1, {3, 3}, gpu.ones(2, 2))[{3, 1}] == 2)"},
+    {"index_add_", index_add_in_place, "x:index_add_(axis, indices, values)",
+     "Adds to each named row along an axis what lies at the same place of the values. Returns x.\n"
+     "The values broadcast to the shape of x with the number of indices for the axis. " SUM " " INDICES,
+     "local x = gpu.zeros(2, 3)\nx:index_add_(2, {1, 3, 1}, gpu.ones(2, 3))\nassert(x[{2, 1}] == 2 and x[{2, 2}] == 0)"},
     {0}};

@@ -1,22 +1,29 @@
-/* Adding by index arrays on a GPU where the order of additions decides the result, or no atomic addition exists: places
- * are sorted by the element that they lead to, which keeps their order within one, and a thread for each element adds
- * its values one after the other. */
+/* Combining by index arrays on a GPU where the order decides the result, or no atomic operation does it: places are
+ * sorted by the element that they lead to, which keeps their order within one, and a thread for each element takes its
+ * values one after the other. */
 #include <string.h>
 #include "kernels/gather.h"
 #include "kernels/generate.h"
 #include "kernels/sort.h"
 
-struct add_key {
+struct by_key {
     uint8_t what; /* 'a' */
-    uint8_t dtype;
+    uint8_t dtype, combine;
 };
 
-static void write_add(const void *context, struct kn_text *t)
+/* Bools have no sums and products of their own. */
+static enum kn_op op_of(enum kn_op combine, enum rt_dtype dtype)
 {
-    const struct add_key *k = context;
+    if (dtype != RT_BOOL) return combine;
+    return combine == KN_ADD || combine == KN_MAXIMUM ? KN_LOGICAL_OR : KN_LOGICAL_AND;
+}
+
+static void write_by(const void *context, struct kn_text *t)
+{
+    const struct by_key *k = context;
     enum rt_dtype dtype = (enum rt_dtype)k->dtype;
     enum kn_class class = kn_class_of(dtype);
-    static const char *const args[] = {"sum", "value"};
+    static const char *const args[] = {"all", "value"};
     kn_put(t, "struct Arguments { long long n, low; const long long *element, *place; const %s *values; %s *data; };\n",
            kn_memory_type(dtype), kn_memory_type(dtype));
     kn_put(t, "extern \"C\" __global__ void __launch_bounds__(%d) kn(const Arguments p) {\n", KN_THREADS);
@@ -24,26 +31,27 @@ static void write_add(const void *context, struct kn_text *t)
            "for (long long i = (long long)blockIdx.x * %d + threadIdx.x; i < p.n; i += (long long)gridDim.x * %d) {\n",
            KN_THREADS, KN_THREADS);
     kn_put(t, "const long long own = p.element[i];\nif (i > 0 && p.element[i - 1] == own) continue;\n");
-    kn_put(t, "%s sum = ", kn_classes[class].cuda);
+    kn_put(t, "%s all = ", kn_classes[class].cuda);
     kn_put_load(t, dtype, "p.data", "own + p.low");
     kn_put(t, ";\nfor (long long k = i; k < p.n && p.element[k] == own; k++) {\nconst %s value = ",
            kn_classes[class].cuda);
     kn_put_load(t, dtype, "p.values", "p.place[k] - 1");
     kn_put(t, ";\n");
-    kn_put_op(t, dtype == RT_BOOL ? KN_LOGICAL_OR : KN_ADD, class, dtype, "sum", args);
+    kn_put_op(t, op_of((enum kn_op)k->combine, dtype), class, dtype, "all", args);
     kn_put(t, "}\n");
-    kn_put_store(t, dtype, "p.data", "own + p.low", "sum");
+    kn_put_store(t, dtype, "p.data", "own + p.low", "all");
     kn_put(t, "}\n}\n");
 }
 
 static enum rt_status launch(const struct kn_trip *t, const struct rt_array *element, const struct rt_array *place,
                              const struct rt_array *values, struct rt_error *e)
 {
-    struct add_key k;
+    struct by_key k;
     struct kn_words w = {.count = 0};
     memset(&k, 0, sizeof k);
     k.what = 'a';
     k.dtype = (uint8_t)t->x->data->dtype;
+    k.combine = (uint8_t)t->combine;
     kn_word(&w, (uint64_t)t->space.size);
     kn_word(&w, (uint64_t)t->low);
     kn_word(&w, rt_array_address(element));
@@ -53,14 +61,14 @@ static enum rt_status launch(const struct kn_trip *t, const struct rt_array *ele
     return kn_launch(rt_array_device(t->x->data),
                      &(struct kn_launch){.key = &k,
                                          .key_bytes = sizeof k,
-                                         .write = write_add,
+                                         .write = write_by,
                                          .context = &k,
                                          .words = &w,
                                          .blocks = (t->space.size + KN_THREADS - 1) / KN_THREADS},
                      e);
 }
 
-enum rt_status kn_gather_add_cuda(const struct kn_trip *t, struct rt_error *e)
+enum rt_status kn_gather_by_cuda(const struct kn_trip *t, struct rt_error *e)
 {
     struct rt_array element = {0}, sorted = {0}, place = {0}, values = {0};
     struct rt_device *d = rt_array_device(t->x->data);
