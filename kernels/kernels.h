@@ -96,14 +96,15 @@ bool kn_small_rows(enum kn_reduction r, const struct rt_array *a, unsigned axes,
 /* The shape that a reduction's result has. */
 void kn_reduced_shape(const struct rt_array *a, unsigned axes, bool keepdims, int *ndim, int64_t *shape);
 
-enum kn_scan { KN_CUMSUM, KN_CUMPROD, KN_CUMMAX, KN_CUMMIN, KN_SCAN_COUNT };
+enum kn_scan { KN_CUMSUM, KN_CUMPROD, KN_CUMMAX, KN_CUMMIN, KN_LOGCUMSUMEXP, KN_SCAN_COUNT };
 struct kn_scan_info {
     const char *name, *doc, *example;
 };
 extern const struct kn_scan_info kn_scans[KN_SCAN_COUNT];
 /* A new contiguous array of a's shape: each element combined with all before it along the axis (from 0); with axis -1
  * over all elements in row-major order, and then of one axis. Sums and products have kn_reduce's dtypes; of floats they
- * are computed in float64, each element rounded to its dtype once. NaN stays from where it comes. */
+ * are computed in float64, each element rounded to its dtype once; so are logarithms of sums, which are floating of
+ * integers, too. NaN stays from where it comes. */
 enum rt_status kn_scan(enum kn_scan s, const struct rt_array *a, int axis, struct rt_array *out, struct rt_error *e);
 
 /* Matrix product by NumPy's rules: of the last two axes, a 1-D array being one row or one column, with the axes before

@@ -14,6 +14,11 @@ enum rt_status kn_sort(const struct rt_array *a, int axis, bool descending, stru
 enum rt_status kn_select(const struct rt_array *a, int axis, bool descending, const int64_t *places, int64_t count,
                          struct rt_array *values, struct rt_array *indices, struct rt_error *e);
 
+/* Rows in which the elements at these places are those of the sorted row, and what lies between them is there in any
+ * order; as kn_sort. */
+enum rt_status kn_partition(const struct rt_array *a, int axis, const int64_t *places, int64_t count,
+                            struct rt_array *values, struct rt_array *indices, struct rt_error *e);
+
 /* The first k of the sorted elements of each row, and their indices; k is at most the axis's length. */
 enum rt_status kn_topk(const struct rt_array *a, int64_t k, int axis, bool descending, struct rt_array *values,
                        struct rt_array *indices, struct rt_error *e);

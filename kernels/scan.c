@@ -2,6 +2,7 @@
 #include "kernels/scan.h"
 #include <string.h>
 #include "kernels/program.h"
+#include "kernels/statistics.h"
 
 const struct kn_scan_info kn_scans[KN_SCAN_COUNT] = {
     [KN_CUMSUM] = {"cumsum", "Sums of the elements up to each one; integers and bools give int64.",
@@ -12,11 +13,16 @@ const struct kn_scan_info kn_scans[KN_SCAN_COUNT] = {
                    "gpu.array({1, 3, 2}):cummax()[3] == 3"},
     [KN_CUMMIN] = {"cummin", "The least element up to each one; NaN from the first NaN on.",
                    "gpu.array({2, 1, 3}):cummin()[3] == 1"},
+    [KN_LOGCUMSUMEXP] =
+        {"logcumsumexp",
+         "log(sum(exp(x))) of the elements up to each one, without overflow in between; integers and bools "
+         "give floats.",
+         "gpu.array({1000, 1000}):logcumsumexp()[1] == 1000"},
 };
 
 static enum rt_dtype choose_types(struct kn_scanner *s, enum rt_dtype t)
 {
-    static const enum kn_op ops[] = {KN_ADD, KN_MUL, KN_MAXIMUM, KN_MINIMUM};
+    static const enum kn_op ops[] = {KN_ADD, KN_MUL, KN_MAXIMUM, KN_MINIMUM, KN_LOGADDEXP};
     bool floating = rt_dtypes[t].kind == 'f';
     s->combine = ops[s->scan];
     if (s->scan == KN_CUMMAX || s->scan == KN_CUMMIN) {
@@ -26,6 +32,10 @@ static enum rt_dtype choose_types(struct kn_scanner *s, enum rt_dtype t)
     if (rt_is_complex(t)) {
         s->accumulate = RT_COMPLEX128;
         return t;
+    }
+    if (s->scan == KN_LOGCUMSUMEXP) {
+        s->accumulate = RT_FLOAT64;
+        return kn_floating_dtype(t);
     }
     s->accumulate = floating ? RT_FLOAT64 : t == RT_UINT64 ? RT_UINT64 : RT_INT64;
     return floating ? t : s->accumulate;
@@ -53,7 +63,7 @@ enum rt_status kn_scan(enum kn_scan scan, const struct rt_array *a, int axis, st
     if (axis < -1 || axis >= a->ndim)
         return rt_fail(e, RT_INVALID, "%s: there is no axis %d, the array has %d", kn_scans[scan].name, axis + 1,
                        a->ndim);
-    if (scan == KN_CUMMAX || scan == KN_CUMMIN) {
+    if (scan != KN_CUMSUM && scan != KN_CUMPROD) {
         status = kn_check_real(a, kn_scans[scan].name, e);
         if (status != RT_OK) return status;
     }

@@ -21,7 +21,7 @@ static const char *nothing_text(enum kn_scan scan, enum rt_dtype t)
     enum kn_class class = kn_class_of(t);
     if (scan == KN_CUMSUM) return floating ? "-0.0" : "0";
     if (scan == KN_CUMPROD) return "1";
-    bool low = scan == KN_CUMMAX;
+    bool low = scan == KN_CUMMAX || scan == KN_LOGCUMSUMEXP;
     if (floating) return low ? "__int_as_float(0xff800000)" : "__int_as_float(0x7f800000)";
     if (class == KN_I32) return low ? "-2147483647 - 1" : "2147483647";
     if (class == KN_I64) return low ? "-9223372036854775807ll - 1" : "9223372036854775807ll";
@@ -30,7 +30,7 @@ static const char *nothing_text(enum kn_scan scan, enum rt_dtype t)
 
 static void write_functions(const struct scan_key *k, struct kn_text *t)
 {
-    static const enum kn_op ops[] = {KN_ADD, KN_MUL, KN_MAXIMUM, KN_MINIMUM};
+    static const enum kn_op ops[] = {KN_ADD, KN_MUL, KN_MAXIMUM, KN_MINIMUM, KN_LOGADDEXP};
     static const char *const args[] = {"x", "y", "y"};
     enum rt_dtype from = (enum rt_dtype)k->from, all = (enum rt_dtype)k->accumulate, out = (enum rt_dtype)k->out;
     kn_put(t, "typedef %s V;\nstatic __device__ inline V combine(V x, V y) { V r;\n",

@@ -112,6 +112,59 @@ SCAN_FLOATS(max_f64, double, f64, KN_F64)
 SCAN_FLOATS(min_f32, float, f32, KN_F32)
 SCAN_FLOATS(min_f64, double, f64, KN_F64)
 
+/* Logarithms of sums of exponentials. Blocks that begin near enough to their greatest element take exponentials less
+ * that one, and sums of these, so that a sum is never small beside what it is added to; others add one at a time. */
+#define LOG_BLOCK 64
+#define LOG_REACH 32
+
+/* Writes the sums of exponentials less *top, which is the greatest of the carry and n elements. False where sums would
+ * lose digits, or there is no such number. */
+static bool sum_powers(double carry, const double *in, size_t n, double *sums, double *top)
+{
+    double most = carry, sum, first = carry > in[0] ? carry : in[0], less[LOG_BLOCK + 1];
+    for (size_t i = 0; i < n; i++) most = in[i] > most ? in[i] : most;
+    *top = most;
+    if (!isfinite(most) || !(first >= most - LOG_REACH)) return false;
+    for (size_t i = 0; i < n; i++) less[i] = in[i] - most;
+    less[n] = carry - most;
+    kn_host_loops()->ops[KN_EXP][KN_F64](less, less, NULL, NULL, n + 1);
+    sum = less[n];
+    for (size_t i = 0; i < n; i++) sums[i] = sum += less[i];
+    return true;
+}
+
+static void scan_powers(void *to, const void *in, union value *carry, size_t n)
+{
+    const double *v = in;
+    double *out = to, sums[LOG_BLOCK], top, c = carry->f64;
+    for (size_t i = 0; i < n; i += LOG_BLOCK) {
+        const size_t many = n - i < LOG_BLOCK ? n - i : LOG_BLOCK;
+        if (sum_powers(c, v + i, many, sums, &top)) {
+            kn_host_loops()->ops[KN_LOG][KN_F64](sums, sums, NULL, NULL, many);
+            for (size_t k = 0; k < many; k++) out[i + k] = sums[k] + top;
+        } else {
+            for (size_t k = 0; k < many; k++, c = out[i + k - 1])
+                kn_host_loops()->ops[KN_LOGADDEXP][KN_F64](out + i + k, &c, v + i + k, NULL, 1);
+        }
+        c = out[i + many - 1];
+    }
+    carry->f64 = c;
+}
+
+static void total_powers(const void *in, union value *carry, size_t n)
+{
+    const double *v = in;
+    double sums[LOG_BLOCK], top, c = carry->f64;
+    for (size_t i = 0; i < n; i += LOG_BLOCK) {
+        const size_t many = n - i < LOG_BLOCK ? n - i : LOG_BLOCK;
+        if (sum_powers(c, v + i, many, sums, &top))
+            c = log(sums[many - 1]) + top;
+        else
+            for (size_t k = 0; k < many; k++) kn_host_loops()->ops[KN_LOGADDEXP][KN_F64](&c, &c, v + i + k, NULL, 1);
+    }
+    carry->f64 = c;
+}
+
 /* By scan and class: the loops, and what changes nothing when it is combined with. */
 static const struct loops {
     scan_loop *scan;
@@ -136,6 +189,7 @@ static const struct loops {
                    [KN_U64] = {scan_min_u64, total_min_u64, {.u64 = UINT64_MAX}},
                    [KN_F32] = {scan_min_f32, total_min_f32, {.f32 = INFINITY}},
                    [KN_F64] = {scan_min_f64, total_min_f64, {.f64 = INFINITY}}},
+    [KN_LOGCUMSUMEXP] = {[KN_F64] = {scan_powers, total_powers, {.f64 = -INFINITY}}},
 };
 
 /* What is before a chunk of a row; said once, by whoever has the chunk before it. */

@@ -51,10 +51,10 @@ static enum rt_status sort_rows(const struct rt_array *rows, struct kn_sorter s,
     return kn_runs_generated(d) ? kn_sort_cuda(&s, values, indices, e) : kn_sort_host(&s, values, indices, e);
 }
 
-enum rt_status kn_select(const struct rt_array *a, int axis, bool descending, const int64_t *places, int64_t count,
-                         struct rt_array *values, struct rt_array *indices, struct rt_error *e)
+/* The sorter has what is wanted. */
+static enum rt_status sort_along(const struct rt_array *a, int axis, struct kn_sorter s, struct rt_array *values,
+                                 struct rt_array *indices, struct rt_error *e)
 {
-    struct kn_sorter s = {.descending = descending, .places = places, .wanted = count};
     struct rt_array moved = {0}, rows = {0};
     if (values) memset(values, 0, sizeof *values);
     if (indices) memset(indices, 0, sizeof *indices);
@@ -73,6 +73,20 @@ enum rt_status kn_select(const struct rt_array *a, int axis, bool descending, co
     if (values) rt_array_release(values);
     if (indices) rt_array_release(indices);
     return status;
+}
+
+enum rt_status kn_select(const struct rt_array *a, int axis, bool descending, const int64_t *places, int64_t count,
+                         struct rt_array *values, struct rt_array *indices, struct rt_error *e)
+{
+    const struct kn_sorter s = {.descending = descending, .places = places, .wanted = count};
+    return sort_along(a, axis, s, values, indices, e);
+}
+
+enum rt_status kn_partition(const struct rt_array *a, int axis, const int64_t *places, int64_t count,
+                            struct rt_array *values, struct rt_array *indices, struct rt_error *e)
+{
+    const struct kn_sorter s = {.places = places, .wanted = count, .parts = true};
+    return sort_along(a, axis, s, values, indices, e);
 }
 
 enum rt_status kn_sort(const struct rt_array *a, int axis, bool descending, struct rt_array *values,

@@ -12,6 +12,7 @@ struct kn_sorter {
     bool descending;
     const int64_t *places; /* ascending: what of each sorted row is wanted, the rest may be anything; NULL: all of it */
     int64_t wanted;        /* how many places */
+    bool parts;            /* the rest is what lies between the places in the sorted row, in any order */
 };
 
 /* Each row sorted, to `values`, and as int64 indices from 1, to `indices`: contiguous arrays of a's size, one of which

@@ -89,7 +89,7 @@ static bool is_wanted(const struct kn_sorter *s, size_t begin, size_t end)
 static void write_wanted(const struct job *j, int64_t r, const void *records)
 {
     const struct kn_sorter *s = j->s;
-    if (!s->places) {
+    if (!s->places || s->parts) {
         write_results(j, r, records, 0, (size_t)s->length);
         return;
     }
@@ -149,6 +149,51 @@ static void *sort_serial(const struct job *j, void *records, size_t base, size_t
     }
 }
 
+/* Which of the classes between and at `count` ascending keys the key is in: 0 is below the first, 1 is that key. */
+static size_t class_of(const uint64_t *bounds, size_t count, uint64_t key)
+{
+    const uint64_t *at = bounds;
+    for (size_t n = count, half; n > 1; n -= half) {
+        half = n / 2;
+        at += at[half - 1] < key ? half : 0;
+    }
+    const size_t low = (size_t)(at - bounds) + (*at < key);
+    return 2 * low + (low < count && bounds[low] == key);
+}
+
+/* The indices of a row in parts, or that at one place, where records of key and index have no room in 8 bytes: the keys
+ * alone are sorted as far as need be, and then each index goes behind the others of its class. */
+static void rank_row(const struct job *j, int64_t r, uint64_t *keys)
+{
+    const struct kn_sorter *s = j->s;
+    const size_t n = (size_t)s->length, count = (size_t)s->wanted;
+    const char *row = j->in + (size_t)r * n * j->element_bytes;
+    uint64_t *bounds = keys + n, *begins = bounds + count, chunk[CHUNK];
+    int64_t *to = j->indices + r * s->length;
+    make_records(j, row, keys, 0, n);
+    quick_sort(j, (char *)keys, 0, n);
+    for (size_t i = 0; i < count; i++) bounds[i] = keys[s->places[i]];
+    memset(begins, 0, (2 * count + 1) * sizeof *begins);
+    for (size_t i = 0; i < n; i++) begins[class_of(bounds, count, keys[i])]++;
+    for (size_t i = 0, sum = 0, many; i <= 2 * count; i++, sum += many) {
+        many = begins[i];
+        begins[i] = sum;
+    }
+    for (size_t at = 0; at < n; at += CHUNK) {
+        const size_t many = n - at < CHUNK ? n - at : CHUNK;
+        make_records(j, row + at * j->element_bytes, chunk, 0, many);
+        for (size_t i = 0; i < many; i++) {
+            const uint64_t place = begins[class_of(bounds, count, chunk[i])]++;
+            if (s->parts || place == (uint64_t)s->places[0]) to[place] = (int64_t)(at + i) + 1;
+        }
+    }
+    if (!j->values) return;
+    const uint64_t *from = (const uint64_t *)(const void *)row;
+    uint64_t *values = (uint64_t *)(void *)j->values + (size_t)r * n;
+    const size_t first = s->parts ? 0 : (size_t)s->places[0], last = s->parts ? n : first + 1;
+    for (size_t i = first; i < last; i++) values[i] = from[to[i] - 1];
+}
+
 static void rows_piece(void *context, size_t begin, size_t end, int worker)
 {
     struct job j = *(const struct job *)context;
@@ -156,6 +201,10 @@ static void rows_piece(void *context, size_t begin, size_t end, int worker)
     for (size_t r = begin; r < end && !rt_interrupted(); r++) {
         const char *row = j.in + r * n * j.element_bytes;
         void *records = records_of(&j, (int64_t)r, worker);
+        if (j.ranked) {
+            rank_row(&j, (int64_t)r, records);
+            continue;
+        }
         if (j.record == SHORT64) j.span = span_of(survey(&j, row, 0, n));
         make_records(&j, row, records, 0, n);
         records = sort_serial(&j, records, 0, n);
@@ -300,9 +349,9 @@ static void sort_long(struct job *j, int64_t r, struct slices *s)
     else
         j->records = sort_slices(j, s);
     if (rt_interrupted()) return;
-    if (j->s->places)
+    if (j->s->places && !j->s->parts)
         write_wanted(j, r, j->records);
-    else if (!j->quick)
+    else if (j->s->parts || !j->quick)
         rt_parallel_for(s->n, PIECE, write_piece, j);
 }
 
@@ -384,7 +433,7 @@ static void fill_piece(void *context, size_t begin, size_t end, int worker)
 static bool is_counted(const struct job *j)
 {
     const int64_t n = j->s->length;
-    return j->element_bytes <= 2 && !j->indices && !j->s->places && n >= LONG && n <= UINT32_MAX &&
+    return j->element_bytes <= 2 && !j->indices && (!j->s->places || j->s->parts) && n >= LONG && n <= UINT32_MAX &&
            n >= (int64_t)FEW_EACH << 8 * j->element_bytes;
 }
 
@@ -415,7 +464,7 @@ static enum rt_status sort_all(struct job *j, struct rt_error *e)
 {
     if (is_counted(j)) return sort_counted(j, e);
     size_t n = (size_t)j->s->length, workers = (size_t)rt_thread_count();
-    bool together = n >= LONG && j->s->rows < 2 * (int64_t)workers;
+    bool together = !j->ranked && n >= LONG && j->s->rows < 2 * (int64_t)workers;
     size_t bytes = j->row_bytes * (together ? 1 : workers);
     struct slices s = {.n = n, .count = workers};
     if (bytes > 0) j->scratch = rt_alloc(bytes);
@@ -447,7 +496,8 @@ static struct job job_of(const struct kn_sorter *s, void *values, int64_t *indic
                     .values = values,
                     .indices = indices};
     const bool narrow = j.element_bytes <= 4, indexed = s->length <= UINT32_MAX;
-    if (!indices)
+    j.ranked = s->places && (s->parts || s->wanted == 1) && indices && j.element_bytes == 8 && kn_quick_available();
+    if (!indices || j.ranked)
         j.record = narrow ? KEY32 : KEY64;
     else if (narrow && indexed)
         j.record = PAIR32;
@@ -459,8 +509,9 @@ static struct job job_of(const struct kn_sorter *s, void *values, int64_t *indic
     const bool shared = j.record == PAIR32 || j.record == SHORT64;
     j.quick = (shared || (j.record != PAIR64 && (whole || few))) && kn_quick_available();
     j.in_values = j.quick && whole && !indices;
-    j.in_indices = j.quick && shared && !s->places;
+    j.in_indices = j.quick && shared && (!s->places || s->parts);
     j.row_bytes = j.in_values || j.in_indices ? 0 : (j.quick ? 1 : 2) * (size_t)s->length * j.record_bytes;
+    if (j.ranked) j.row_bytes += (3 * (size_t)s->wanted + 1) * sizeof(uint64_t);
     if (j.kind == KN_KEY_FLOAT) j.nan = j.inf | (j.inf & -j.inf) >> 1; /* a quiet one */
     return j;
 }

@@ -39,6 +39,7 @@ struct job {
     int64_t *indices;
     int index_bits;   /* of a record that has an index of fewer than 8 bytes */
     bool quick;       /* sorted in place, as integers */
+    bool ranked;      /* the indices of a row come by its keys alone */
     bool in_values;   /* the records of a row are where its results will be */
     bool in_indices;  /* or where its indices will be */
     size_t row_bytes; /* of scratch memory for a row */

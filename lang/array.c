@@ -510,7 +510,7 @@ void lg_open_array(lua_State *L)
         lg_histogram_functions,  lg_conv_functions,       lg_explain_functions,  lg_calculus_functions,
         lg_nan_functions,        lg_covariance_functions, lg_set_functions,      lg_softmax_functions,
         lg_rotate_functions,     lg_unique_functions,     lg_convolve_functions, lg_conv_volume_functions,
-        lg_adaptive_functions};
+        lg_adaptive_functions,   lg_bits_functions};
     lg_memory_enter(L);
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) lg_register(L, "gpu", functions[i]);
     for (size_t i = 0; i < sizeof both / sizeof *both; i++) lg_register(L, "gpu", both[i]);

@@ -240,33 +240,62 @@ static int gradient(lua_State *L)
 
 /* ---- integrals ---- */
 
-static int trapezoid(lua_State *L)
+/* Pushes what lies below each line between neighbours of the array at 1, whose form is y, along the axis; the spacing
+ * is at 2. */
+static int push_areas(lua_State *L, const struct rt_array *y, int axis, const char *what)
 {
-    const struct rt_array *y = make_floating(L);
-    lua_settop(L, 3);
-    int axis = check_axis_or_last(L, 3, y, "trapezoid"), width = 2;
+    int width = 2;
     int64_t n = y->shape[axis], rest = n > 0 ? n - 1 : 0;
-    _Alignas(16) char element[RT_ELEMENT];
-    if (is_distance(L, 2) && !goes_by_steps(L, y) && kn_small_trapezoid(y, luaL_optnumber(L, 2, 1), element)) {
-        lg_push_scalar(L, y->dtype, element);
-        return 1;
-    }
     if (lua_isnil(L, 2)) {
         lua_pushinteger(L, 1);
         lua_replace(L, 2);
     } else if (lua_type(L, 2) != LUA_TNUMBER) {
         const struct rt_array *x = lg_step_array(L, 2, y, coordinate_dtype(y));
         if (x->ndim == 1 ? x->shape[0] != n : !rt_array_same_shape(x, y))
-            return luaL_error(L, "trapezoid: there are %I coordinates for the %I elements of axis %d",
-                              (LUAI_UACINT)rt_array_size(x), (LUAI_UACINT)n, axis + 1);
+            luaL_error(L, "%s: there are %I coordinates for the %I elements of axis %d", what,
+                       (LUAI_UACINT)rt_array_size(x), (LUAI_UACINT)n, axis + 1);
         if (x->ndim == 1) push_along(L, 2, y, axis);
         width = push_differences(L, x->ndim == 1 ? lua_gettop(L) : 2, axis);
     }
     int from = coordinate_dtype(y) == y->dtype ? 1 : lg_step(L, "to", "vs", 1, rt_dtypes[coordinate_dtype(y)].name);
     int behind = lg_push_narrowed(L, from, axis, n - rest, rest), before = lg_push_narrowed(L, from, axis, 0, rest);
     int both = lg_step(L, "add", "vv", behind, before);
-    int areas = lg_step(L, "mul", "vv", lg_step(L, "div", "vi", both, (int64_t)2), width);
-    lg_step(L, "sum", "vi", areas, (int64_t)axis + 1);
+    return lg_step(L, "mul", "vv", lg_step(L, "div", "vi", both, (int64_t)2), width);
+}
+
+static int trapezoid(lua_State *L)
+{
+    const struct rt_array *y = make_floating(L);
+    lua_settop(L, 3);
+    int axis = check_axis_or_last(L, 3, y, "trapezoid");
+    _Alignas(16) char element[RT_ELEMENT];
+    if (is_distance(L, 2) && !goes_by_steps(L, y) && kn_small_trapezoid(y, luaL_optnumber(L, 2, 1), element)) {
+        lg_push_scalar(L, y->dtype, element);
+        return 1;
+    }
+    lg_step(L, "sum", "vi", push_areas(L, y, axis, "trapezoid"), (int64_t)axis + 1);
+    settle_dtype(L, y);
+    return 1;
+}
+
+/* y:cumulative_trapezoid([spacing [, axis [, initial]]]) */
+static int cumulative_trapezoid(lua_State *L)
+{
+    const struct rt_array *y = make_floating(L);
+    lua_settop(L, 4);
+    int axis = check_axis_or_last(L, 3, y, "cumulative_trapezoid"), parts[2] = {0};
+    double initial = lg_number_option(L, 4, "cumulative_trapezoid", "initial", 0);
+    if (y->shape[axis] == 0)
+        return luaL_error(L, "cumulative_trapezoid: axis %d has no elements, expected one or more", axis + 1);
+    parts[1] = lg_step(L, "cumsum", "vi", push_areas(L, y, axis, "cumulative_trapezoid"), (int64_t)axis + 1);
+    if (!lua_isnil(L, 4)) {
+        int64_t shape[RT_MAX_DIMS];
+        for (int i = 0; i < y->ndim; i++) shape[i] = i == axis ? 1 : y->shape[i];
+        lg_push_shape(L, y->ndim, shape);
+        parts[0] = lg_step(L, "gpu.full", "vnss", lua_gettop(L), initial, rt_dtypes[lg_form(L, parts[1])->dtype].name,
+                           rt_array_device(y)->name);
+        lg_push_joined(L, axis, 2, parts);
+    }
     settle_dtype(L, y);
     return 1;
 }
@@ -433,6 +462,14 @@ const struct lg_function lg_calculus_functions[] = {
      "The spacing is their distance, 1 unless told otherwise, or the coordinates of the elements: a list or array of one "
      "axis, or an array of the shape of y. Along the only axis it is a Lua number.",
      "assert(gpu.array({1, 2, 3}):trapezoid() == 4 and gpu.array({1, 2, 3}):trapezoid({4, 6, 8}) == 8)"},
+    {"cumulative_trapezoid", cumulative_trapezoid,
+     "y:cumulative_trapezoid([spacing [, axis [, initial]]])   "
+     "gpu.cumulative_trapezoid(y [, spacing [, axis [, initial]]])",
+     "The integrals up to each element but the first along an axis, the last unless told otherwise, by straight lines "
+     "between the elements.\nThe spacing is as for gpu.trapezoid. With an initial number, as 0, this stands in front, so "
+     "that there are as many as elements.",
+     "assert(gpu.array({1, 2, 3}):cumulative_trapezoid():equal(gpu.array({1.5, 4})))\n"
+     "assert(gpu.array({1, 2, 3}):cumulative_trapezoid({initial = 0, spacing = 2}):equal(gpu.array({0, 3, 8})))"},
     {"interp", interp, "x:interp(xp, fp [, left [, right]])   gpu.interp(x, xp, fp [, left [, right]])",
      "The values at x, an array or a number, of the straight lines between the points (xp, fp).\n"
      "xp are in ascending order. Below them it is `left`, the first of fp unless told otherwise, above them `right`, the last.",

@@ -170,6 +170,23 @@ static int vecmat(lua_State *L)
     return product(L, "vecmat", "...i,...ij->...j", true);
 }
 
+static const struct rt_array *push_flat(lua_State *L, int idx);
+
+static int vdot(lua_State *L)
+{
+    char x[256], y[256];
+    const struct rt_array *a = lg_check_array(L, 1), *b = lg_check_array(L, 2);
+    if (rt_array_size(a) != rt_array_size(b))
+        return luaL_error(L, "vdot: x has the shape %s and y %s, expected as many elements",
+                          rt_shape_text(a->ndim, a->shape, x, sizeof x), rt_shape_text(b->ndim, b->shape, y, sizeof y));
+    lua_settop(L, 2);
+    for (int i = 1; i <= 2; i++) {
+        push_flat(L, i);
+        lua_replace(L, i);
+    }
+    return product(L, "vdot", "i,i->", true);
+}
+
 /* Pushes the array with all elements along one axis, without a copy where that is possible. */
 static const struct rt_array *push_flat(lua_State *L, int idx)
 {
@@ -274,6 +291,10 @@ const struct lg_function lg_contract_functions[] = {
      "The sum over the last axis of x times y; the other axes broadcast. Complex numbers of x are conjugated.\n"
      "Of two vectors it is a Lua number. " LG_OUT_DOC,
      "local x = gpu.array({{1, 2}, {3, 4}})\nassert(x:vecdot(gpu.array({1, 10})):equal(gpu.array({21, 43})))"},
+    {"vdot", vdot, "x:vdot(y)   gpu.vdot(x, y)",
+     "The sum of all elements of x times those of y, in row-major order, as a Lua number.\n"
+     "They have as many elements, in any shapes. Complex numbers of x are conjugated.",
+     "assert(gpu.array({{1, 2}, {3, 4}}):vdot(gpu.array({1, 10, 100, 1000})) == 4321)"},
     {"matvec", matvec, "x:matvec(y)   gpu.matvec(x, y)",
      "Matrices, the last two axes of x, times vectors, the last axis of y; the other axes broadcast.\n" LG_OUT_DOC,
      "assert(gpu.ones(5, 2, 3):matvec(gpu.ones(5, 3)):equal(gpu.full({5, 2}, 3)))"},

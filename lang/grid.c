@@ -74,6 +74,85 @@ static int triu(lua_State *L)
     return triangle(L, true);
 }
 
+/* gpu.triu_indices(rows [, k [, columns]]): of x its last two axes. */
+static int triangle_indices(lua_State *L, bool upper)
+{
+    const struct rt_array *a = lg_test_array(L, 1) ? lg_check_form(L, 1) : NULL;
+    if (a && a->ndim < 2) return luaL_error(L, "a triangle needs two axes; the array has %d", a->ndim);
+    lua_Integer rows = a ? a->shape[a->ndim - 2] : luaL_checkinteger(L, 1), k = luaL_optinteger(L, 2, 0);
+    lua_Integer columns = a ? a->shape[a->ndim - 1] : luaL_optinteger(L, 3, rows);
+    struct rt_device *d = a ? rt_array_device(a) : lg_check_device(L, 4);
+    luaL_argcheck(L, rows >= 0 && columns >= 0, rows < 0 ? 1 : 3, "a size is negative");
+    if (a && !lua_isnoneornil(L, 3)) return luaL_argerror(L, 3, "the columns are those of the array");
+    if (upper && k == LUA_MININTEGER) k++;
+    const struct rt_array *mask = push_lower(L, d, rows, columns, upper ? k - 1 : k);
+    struct rt_array *upwards = lg_new_array(L);
+    if (upper) lg_check(L, kn_apply(KN_LOGICAL_NOT, &(struct kn_operand){.array = mask}, upwards, lg_error_box(L)));
+    return lg_push_nonzero(L, upper ? upwards : mask);
+}
+static int tril_indices(lua_State *L)
+{
+    return triangle_indices(L, false);
+}
+static int triu_indices(lua_State *L)
+{
+    return triangle_indices(L, true);
+}
+
+/* Writes the value at 2 to the elements of `a` whose indices are all the same, or with `wrap` to those of a tall matrix
+ * that the diagonal goes on to after each square. */
+static void fill_diagonal_of(lua_State *L, const struct rt_array *a)
+{
+    bool wrap = lg_check_flag(L, 3, "wrap");
+    struct rt_array line = *a; /* borrowed */
+    int64_t n = a->ndim > 0 ? a->shape[0] : 0, stride = 0;
+    if (a->ndim < 2) luaL_error(L, "fill_diagonal needs two axes or more; the array has %d", a->ndim);
+    for (int i = 0; i < a->ndim; i++) {
+        if (a->ndim > 2 && a->shape[i] != n) luaL_error(L, "fill_diagonal: more than two axes need to have one size");
+        n = a->shape[i] < n ? a->shape[i] : n;
+        stride += a->strides[i];
+    }
+    const struct rt_array *value = lg_push_value(L, 2, a);
+    if (value->ndim > 1)
+        luaL_error(L, "fill_diagonal: the value has %d axes, expected a number or one axis", value->ndim);
+    const int64_t rows = a->shape[0], turn = a->shape[1] + 1, length = value->ndim ? value->shape[0] : 1;
+    struct rt_array part = *value;
+    for (int64_t at = 0, done = 0; at < rows && n > 0; at += wrap && a->ndim == 2 ? turn : rows) {
+        line.ndim = 1;
+        line.offset = a->offset + at * a->strides[0];
+        line.strides[0] = stride;
+        line.shape[0] = rows - at < n ? rows - at : n;
+        if (value->ndim) {
+            part.shape[0] = line.shape[0];
+            part.offset = value->offset + done * value->strides[0];
+            if (done + part.shape[0] > length)
+                luaL_error(L, "fill_diagonal: there are %I values, fewer than the diagonal has elements",
+                           (LUAI_UACINT)length);
+        }
+        lg_check(L, kn_copy(&line, &part, lg_error_box(L)));
+        done += line.shape[0];
+    }
+}
+static int fill_diagonal_in_place(lua_State *L)
+{
+    luaL_checkany(L, 2);
+    lua_settop(L, 3);
+    fill_diagonal_of(L, lg_check_target(L, 1));
+    lua_settop(L, 1);
+    return 1;
+}
+static int fill_diagonal(lua_State *L)
+{
+    const struct rt_array *a = lg_check_array(L, 1);
+    luaL_checkany(L, 2);
+    lua_settop(L, 3);
+    struct rt_array *out = lg_new_array(L);
+    lg_check(L, kn_convert(a, a->dtype, rt_array_device(a), out, lg_error_box(L)));
+    fill_diagonal_of(L, out);
+    lua_settop(L, 4);
+    return 1;
+}
+
 static int diag(lua_State *L)
 {
     struct rt_error *e = lg_error_box(L);
@@ -190,7 +269,28 @@ const struct lg_function lg_diagonal_functions[] = {
      "assert(gpu.ones(3, 3):triu():sum() == 6 and gpu.ones(3, 3):triu(1):sum() == 3)"},
     {0}};
 
+const struct lg_function lg_diagonal_methods[] = {
+    {"fill_diagonal", fill_diagonal, "x:fill_diagonal(value [, wrap])",
+     "x:fill_diagonal_, done to a copy of x, which is returned.",
+     "assert(gpu.zeros(3, 3):fill_diagonal(5):sum() == 15)"},
+    {"fill_diagonal_", fill_diagonal_in_place, "x:fill_diagonal_(value [, wrap])",
+     "Writes a number, or the elements of a list or array of one axis, to the main diagonal. Returns x.\n"
+     "Of more than two axes, all of one size, these are the elements whose indices are all the same. With wrap = true the "
+     "diagonal of a tall matrix goes on below each square, a row further down.",
+     "local x = gpu.zeros(3, 3)\nx:fill_diagonal_({1, 2, 3})\nassert(x[{2, 2}] == 2 and x:sum() == 6)"},
+    {0}};
+
 const struct lg_function lg_grid_functions[] = {
+    {"tril_indices", tril_indices, "gpu.tril_indices(rows [, k [, columns [, device]]])",
+     "The rows and the columns, as two int64 arrays, of the elements at and below the k-th diagonal of a matrix.\n"
+     "0 is the main diagonal, negative ones are below; there are as many columns as rows unless told otherwise. In place "
+     "of the rows an array stands for the sizes of its last two axes.",
+     "local i, j = gpu.tril_indices(3)\nassert(i.size == 6 and i:ge(j):all())\n"
+     "assert(gpu.ones(3, 3)[{gpu.tril_indices(3, -1)}]:sum() == 3)"},
+    {"triu_indices", triu_indices, "gpu.triu_indices(rows [, k [, columns [, device]]])",
+     "The rows and the columns, as two int64 arrays, of the elements at and above the k-th diagonal of a matrix.\n"
+     "As for gpu.tril_indices.",
+     "local i, j = gpu.triu_indices(3, 1)\nassert(i.size == 3 and i:lt(j):all())"},
     {"tri", tri, "gpu.tri(rows [, columns [, k]] [, dtype] [, device])",
      "A matrix with ones at and below the k-th diagonal and zeros above it.",
      "assert(gpu.tri(3):sum() == 6 and gpu.tri(2, 3, 1):sum() == 5)"},

@@ -372,6 +372,7 @@ void lg_open_indexing(lua_State *L)
     for (size_t i = 0; i < sizeof both / sizeof *both; i++) lg_register(L, "array", both[i]);
     lg_register(L, "array", lg_mask_methods);
     lg_register(L, "array", lg_gather_methods);
+    lg_register(L, "array", lg_diagonal_methods);
     lua_pushvalue(L, -2);
     for (size_t i = 0; i < sizeof both / sizeof *both; i++) lg_register(L, "gpu", both[i]);
     lg_register(L, "gpu", lg_grid_functions);

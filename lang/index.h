@@ -5,7 +5,7 @@
 
 #include "lang/array.h"
 
-extern const struct lg_function lg_mask_methods[], lg_gather_methods[];
+extern const struct lg_function lg_mask_methods[], lg_gather_methods[], lg_diagonal_methods[];
 /* Functions and methods alike, and functions alone. */
 extern const struct lg_function lg_view_functions[], lg_rearrange_functions[], lg_diagonal_functions[],
     lg_grid_functions[], lg_spaced_functions[];

@@ -5,6 +5,7 @@
 #include "kernels/rearrange.h"
 #include "lang/array.h"
 #include "lang/closest.h"
+#include "lang/steps.h"
 
 static struct rt_array *push_new(lua_State *L, const struct rt_array *like, int ndim, const int64_t *shape)
 {
@@ -346,7 +347,52 @@ static int pad(lua_State *L)
     return 1;
 }
 
+/* ---- trim_zeros ---- */
+
+/* Pushes the first place, or the last, from 1, where a mask of one axis is true; of one that is so nowhere 1. */
+static int64_t push_edge(lua_State *L, int mask, bool last)
+{
+    int64_t n = lg_form(L, mask)->shape[0];
+    lg_step(L, "argmax", "v", last ? lg_step(L, "flip", "v", mask) : mask);
+    int64_t at = lua_tointeger(L, -1);
+    lua_settop(L, mask);
+    return last ? n + 1 - at : at;
+}
+
+static int trim_zeros(lua_State *L)
+{
+    static const char *const sides[] = {"fb", "f", "b", NULL};
+    const struct rt_array *a = lg_step_array(L, 1, NULL, RT_DTYPE_COUNT);
+    int side = lg_check_option(L, 2, "fb", sides), ndim = a->ndim;
+    lua_settop(L, 1);
+    if (ndim == 0) return luaL_error(L, "trim_zeros: an array of no axes has no ends");
+    int mask = lg_step(L, "ne", "vi", 1, (int64_t)0), x = 1;
+    lg_check_array(L, mask);
+    for (int axis = 0; axis < ndim; axis++) {
+        int along = mask;
+        int64_t n = lg_form(L, x)->shape[axis], first = 1, last = n;
+        if (ndim > 1) along = lg_step(L, "any", "vv", mask, lg_push_axes(L, ~(1u << axis) & ((1u << ndim) - 1), ndim));
+        lg_step(L, "any", "v", along);
+        bool any = lua_toboolean(L, -1);
+        lua_pop(L, 1);
+        if (!any) last = 0;
+        if (any && side != 2) first = push_edge(L, along, false);
+        if (any && side != 1) last = push_edge(L, along, true);
+        lua_settop(L, mask);
+        lg_push_narrowed(L, x, axis, first - 1, last - first + 1);
+        lua_replace(L, 1);
+    }
+    lua_settop(L, 1);
+    return 1;
+}
+
 const struct lg_function lg_rearrange_functions[] = {
+    {"trim_zeros", trim_zeros, "x:trim_zeros([sides])   gpu.trim_zeros(x [, sides])",
+     "Without the zeros at both ends, at the front alone (\"f\") or at the back (\"b\").\n"
+     "Of several axes, without what is zero all over before the first and behind the last element that is not. x is an "
+     "array, of which this is a view, or a table.",
+     "assert(gpu.array({0, 0, 1, 0, 2, 0}):trim_zeros():equal(gpu.array({1, 0, 2})))\n"
+     "assert(gpu.trim_zeros({0, 5, 0}, 'f'):equal(gpu.array({5, 0})))"},
     {"roll", roll, "x:roll(shift [, axis])   gpu.roll(x, ...)",
      "The elements moved on along an axis, those that leave the end coming back at the start; without an axis, through all "
      "elements.\nShift and axis may be tables of the same length.",

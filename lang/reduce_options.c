@@ -14,7 +14,8 @@ struct plan {
 static const struct plan plans[] = {
     {"sum", "add", true, false, 0},    {"prod", "mul", true, false, 1},   {"min", "minimum", true, true, 0},
     {"max", "maximum", true, true, 0}, {"mean", NULL, true, false, 0},    {"any", NULL, true, false, 0},
-    {"all", NULL, true, false, 1},     {"argmin", NULL, false, false, 0}, {"argmax", NULL, false, false, 0}};
+    {"all", NULL, true, false, 1},     {"argmin", NULL, false, false, 0}, {"argmax", NULL, false, false, 0},
+    {"var", NULL, true, false, 0},     {"std", NULL, true, false, 0},     {"count_nonzero", NULL, true, false, 0}};
 
 static const struct plan *find_plan(const char *name)
 {
@@ -163,6 +164,28 @@ static void push_masked_mean(lua_State *L, enum rt_dtype t)
     lg_end_reduction(L, lg_step(L, "to", "vs", mean, rt_dtypes[t].name), a, &r);
 }
 
+/* The variance, or its root, of what the mask at 6 takes of the elements at 4, likewise. 3: the options axis, keepdims
+ * and ddof. */
+static void push_masked_variance(lua_State *L, enum rt_dtype t, bool root)
+{
+    struct lg_reduction r = {0};
+    const struct rt_array *a = lg_check_form(L, 4);
+    enum rt_dtype wide = kn_wide_dtype(t);
+    lg_check_reduction(L, 3, a->ndim, "ddof", &r);
+    int x = lg_step(L, "to", "vs", 4, rt_dtypes[wide].name), axes = lg_push_axes(L, r.axes, a->ndim);
+    lg_push_shape(L, a->ndim, a->shape);
+    int whole = lg_step(L, "expand", "vv", 6, lua_gettop(L)), count = lg_step(L, "sum", "vvb", whole, axes, 1);
+    int mean = lg_step(L, "div", "vv", lg_step(L, "sum", "vvb", x, axes, 1), count);
+    int away = lg_step(L, "where", "vvi", 6, lg_step(L, "sub", "vv", x, mean), (int64_t)0);
+    if (rt_is_complex(t)) away = lg_step(L, "abs", "v", away);
+    int sum = lg_step(L, "sum", "vvb", lg_step(L, "square", "v", away), axes, 1);
+    int rest = lg_step(L, "maximum", "vi", lg_step(L, "sub", "vn", count, r.number), (int64_t)0);
+    int out = lg_step(L, "div", "vv", sum, rest);
+    if (root) out = lg_step(L, "sqrt", "v", out);
+    enum rt_dtype real = t == RT_COMPLEX64 ? RT_FLOAT32 : t == RT_COMPLEX128 ? RT_FLOAT64 : t;
+    lg_end_reduction(L, lg_step(L, "to", "vs", out, rt_dtypes[real].name), a, &r);
+}
+
 bool lg_reduce_with_options(lua_State *L, const char *name)
 {
     static const char *const names[] = {"dtype", "where", "initial"};
@@ -225,6 +248,10 @@ bool lg_reduce_with_options(lua_State *L, const char *name)
     }
     if (masked && !strcmp(name, "mean")) {
         push_masked_mean(L, mean);
+        return true;
+    }
+    if (masked && (!strcmp(name, "var") || !strcmp(name, "std"))) {
+        push_masked_variance(L, mean, *name == 's');
         return true;
     }
     bool nothing = plan->needs_initial && rt_array_size(lg_check_form(L, 4)) == 0 && !lua_isnil(L, 5);

@@ -66,6 +66,100 @@ static int topk(lua_State *L)
     return 2;
 }
 
+/* ---- parts of the order ---- */
+
+/* Pushes the places at idx, an index from 1 (from the end with -1) or a list of them, ascending and from 0; how many.
+ */
+static const int64_t *push_places(lua_State *L, int idx, int64_t length, const char *what, int64_t *count)
+{
+    bool list = lua_istable(L, idx);
+    *count = list ? (int64_t)lua_rawlen(L, idx) : 1;
+    if (list) luaL_argcheck(L, *count > 0, idx, "a list of places is empty");
+    int64_t *places = lua_newuserdatauv(L, (size_t)*count * sizeof *places, 0);
+    for (int64_t i = 0; i < *count; i++) {
+        int whole;
+        if (list)
+            lua_rawgeti(L, idx, i + 1);
+        else
+            lua_pushvalue(L, idx);
+        int64_t k = lua_tointegerx(L, -1, &whole), at = i;
+        if (!whole) luaL_error(L, "%s: a place is %s, expected a whole number", what, lg_type_name(L, -1));
+        if (k == 0 || k > length || k < -length)
+            luaL_error(L,
+                       "%s: the place %I is not among the %I of the axis, which count from 1, or from the end with -1",
+                       what, (LUAI_UACINT)k, (LUAI_UACINT)length);
+        lua_pop(L, 1);
+        k = k > 0 ? k - 1 : k + length;
+        for (; at > 0 && places[at - 1] > k; at--) places[at] = places[at - 1];
+        places[at] = k;
+    }
+    return places;
+}
+
+/* The array at 1 and the axis at idx, the last unless given. */
+static const struct rt_array *check_row(lua_State *L, int idx, const char *what, int *axis)
+{
+    const struct rt_array *a = lg_check_array(L, 1);
+    lg_check(L, kn_check_real(a, what, lg_error_box(L)));
+    if (a->ndim == 0) luaL_error(L, "%s: an array of no axes has no order", what);
+    *axis = lua_isnoneornil(L, idx) ? a->ndim - 1 : lg_check_axis(L, idx, a->ndim);
+    return a;
+}
+
+static int partition_by(lua_State *L, const char *what, bool indices)
+{
+    int axis;
+    int64_t count;
+    const struct rt_array *a = check_row(L, 3, what, &axis);
+    luaL_checkany(L, 2);
+    const int64_t *places = push_places(L, 2, a->shape[axis], what, &count);
+    struct rt_array *out = lg_new_array(L);
+    lg_check(L, kn_partition(a, axis, places, count, indices ? NULL : out, indices ? out : NULL, lg_error_box(L)));
+    return 1;
+}
+static int partition(lua_State *L)
+{
+    return partition_by(L, "partition", false);
+}
+static int argpartition(lua_State *L)
+{
+    return partition_by(L, "argpartition", true);
+}
+
+/* x:kthvalue(k [, axis [, keepdims]]) */
+static int kthvalue(lua_State *L)
+{
+    int axis;
+    int64_t count;
+    struct rt_error *e = lg_error_box(L);
+    const struct rt_array *a = check_row(L, 3, "kthvalue", &axis);
+    bool keepdims = lg_check_flag(L, 4, "keepdims"), value = a->ndim == 1 && !keepdims;
+    luaL_checkinteger(L, 2);
+    lua_settop(L, 4);
+    const int64_t *place = push_places(L, 2, a->shape[axis], "kthvalue", &count);
+    struct rt_array *parts[2] = {lg_new_array(L), lg_new_array(L)};
+    lg_check(L, kn_select(a, axis, false, place, 1, parts[0], parts[1], e));
+    for (int i = 0; i < 2; i++) {
+        struct rt_array one = *parts[i], *out; /* borrowed */
+        one.offset += *place * one.strides[axis];
+        one.shape[axis] = 1;
+        if (!keepdims) {
+            one.ndim--;
+            for (int k = axis; k < one.ndim; k++) {
+                one.shape[k] = one.shape[k + 1];
+                one.strides[k] = one.strides[k + 1];
+            }
+        }
+        if (value) {
+            lg_push_element(L, &one);
+            continue;
+        }
+        out = lg_new_array(L);
+        lg_check(L, kn_convert(&one, one.dtype, rt_array_device(a), out, e)); /* not a view of all of them */
+    }
+    return 2;
+}
+
 /* The array at idx, or the number there as an array of no axes that goes with `beside`. */
 static const struct rt_array *check_values(lua_State *L, int idx, const struct rt_array *beside)
 {
@@ -109,6 +203,22 @@ const struct lg_function lg_sort_functions[] = {
      "Along the last axis unless told otherwise. NaN is neither, and comes when nothing else is left.",
      "local values, indices = gpu.array({4, 9, 2, 7}):topk(2)\n"
      "assert(values:equal(gpu.array({9, 7})) and indices:equal(gpu.array({2, 4})))"},
+    {"partition", partition, "x:partition(k [, axis])   gpu.partition(x, k [, axis])",
+     "A new array in which the k-th element is that of the sorted row, none before it is greater and none behind it "
+     "smaller; in what order these are is not told.\n"
+     "k counts from 1, or from the end with -1; of a list of places that holds for each. Along the last axis unless told "
+     "otherwise. It takes less than sorting; x:topk and x:kthvalue give the elements alone.",
+     "local x = gpu.array({7, 1, 9, 3, 5}):partition(3)\n"
+     "assert(x[3] == 5 and x['1:2']:max() < 5 and x['4:']:min() > 5)"},
+    {"argpartition", argpartition, "x:argpartition(k [, axis])   gpu.argpartition(x, k [, axis])",
+     "The indices, from 1, that bring the elements into such an order as x:partition has.\nThe arguments are its own.",
+     "local i = gpu.array({7, 1, 9, 3, 5}):argpartition({1, -1})\nassert(i[1] == 2 and i[5] == 3)"},
+    {"kthvalue", kthvalue, "x:kthvalue(k [, axis [, keepdims]])   gpu.kthvalue(x, k [, axis [, keepdims]])",
+     "The k-th smallest element along an axis, the last unless told otherwise, and its index.\n"
+     "k counts from 1, or from the end with -1. Along the only axis they are Lua numbers. NaN is greater than all else, "
+     "and of equal elements the first in the array counts as the smaller one.",
+     "local value, index = gpu.array({7, 1, 9, 3}):kthvalue(2)\nassert(value == 3 and index == 4)\n"
+     "assert(gpu.array({{7, 1}, {2, 8}}):kthvalue(-1, 1):equal(gpu.array({7, 8})))"},
     {"searchsorted", searchsorted, "x:searchsorted(values [, side])   gpu.searchsorted(x, values [, side])",
      "Where values would go in a sorted array of one axis: the index, from 1, of the element that each comes before.\n"
      "Among equal elements that is the first with the side \"left\", which is the default, and behind the last with "

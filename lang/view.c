@@ -196,6 +196,26 @@ static int chunk(lua_State *L)
     return 1;
 }
 
+/* The parts of size 1 along the axis, without it. */
+static int unstack(lua_State *L)
+{
+    const struct rt_array *a = lg_check_array(L, 1);
+    int axis = lua_isnoneornil(L, 2) ? 0 : lg_check_axis(L, 2, a->ndim);
+    if (a->ndim == 0) return luaL_error(L, "an array of no axes cannot be taken apart");
+    int64_t n = a->shape[axis];
+    lua_createtable(L, (int)(n < MOST_PARTS ? n : MOST_PARTS), 0);
+    for (int64_t i = 0; i < n; i++) {
+        struct rt_array one;
+        lg_check(L, rt_array_select(a, axis, i, a->ndim == 1 ? &one : lg_new_array(L), lg_error_box(L)));
+        if (a->ndim == 1) {
+            lg_push_element(L, &one);
+            rt_array_release(&one);
+        }
+        lua_rawseti(L, -2, i + 1);
+    }
+    return 1;
+}
+
 #define VIEW "A view: it shares the elements of x."
 
 const struct lg_function lg_view_functions[] = {
@@ -224,6 +244,11 @@ const struct lg_function lg_view_functions[] = {
      "between cuts after so many elements.\nViews: they share the elements of x.",
      "local parts = gpu.range(6):split(3)\nassert(#parts == 3 and parts[2]:sum() == 3 + 4)\n"
      "parts = gpu.range(6):split({2, 5})\nassert(#parts == 3 and parts[2]:sum() == 3 + 4 + 5)"},
+    {"unstack", unstack, "x:unstack([axis])   gpu.unstack(x [, axis])",
+     "A list of what lies at each index of an axis, the first unless told otherwise; gpu.stack puts it together again.\n"
+     "Views: they share the elements of x. Of the only axis they are Lua values.",
+     "local rows = gpu.array({{1, 2}, {3, 4}}):unstack()\nassert(#rows == 2 and rows[2]:equal(gpu.array({3, 4})))\n"
+     "assert(gpu.stack(gpu.ones(2, 3):unstack(2), 2):sum() == 6)"},
     {"chunk", chunk, "x:chunk(parts [, axis])   gpu.chunk(x, ...)",
      "A list of at most so many parts of an axis, the first unless told otherwise; all are of one size but the last, which "
      "may be smaller.\nViews: they share the elements of x.",
