@@ -128,21 +128,16 @@ t.test("names of NumPy and Torch", function()
   x = gpu.array({ 1, 4, 9 })
   local y, nan = gpu.array({ 9, 4, 7 }), 0 / 0
   local recipes = { { "mse_loss", "((x - y) ^ 2):mean()", (64 + 0 + 4) / 3 }, { "addcmul", "x + y * z", { 19, 12, 23 } },
-    { "cumulative_trapezoid", '((y["2:"] + y[":-2"]) / 2):cumsum()', { 6.5, 12 } }, { "kthvalue", "x:sort()[k]", 4 },
     { "zscore", "(x - x:mean()) / x:std()", ((x - 14 / 3) / x:std()):totable() }, { "tolist", "x:totable()", { 1, 4, 9 } },
     { "H", "x.T:conj()", { 1, 4, 9 } }, { "atleast_1d", "x:reshape(-1)", { 1, 4, 9 } }, { "e", "math.exp(1)", math.exp(1) },
-    { "flat", "x:flatten()", { 1, 4, 9 } }, { "mode", "x:unique{counts = true}", { 1, 4, 9 } } }
+    { "flat", "x:flatten()", { 1, 4, 9 } } }
   for _, r in ipairs(recipes) do
     t.raises("it is written " .. r[2], function() return gpu[r[1]] end)
-    local got = assert(load("local x, y, z, k = ...\nreturn " .. r[2]))(x, y, 2, 2)
+    local got = assert(load("local x, y, z = ...\nreturn " .. r[2]))(x, y, 2)
     t.close(type(got) == "number" and { got } or got, type(r[3]) == "number" and { r[3] } or r[3], 1e-6)
   end
   -- Of other data: the name, how it is written, what is given to that, and what comes.
-  local ints = function(t) return gpu.array(t, "int32") end
   for _, r in ipairs({
-    { "packbits", 'x:reshape(-1, 8):matmul(gpu.array({128, 64, 32, 16, 8, 4, 2, 1}, "int32")):to("uint8")', ints { 1, 0, 0, 0, 0, 1, 0, 1 }, { 133 } },
-    { "unpackbits", '(x:unsqueeze(-1) >> gpu.range(7, 0, -1, "uint8")) & 1', gpu.array({ 133 }, "uint8"), { 1, 0, 0, 0, 0, 1, 0, 1 } },
-    { "toeplitz", "c[gpu.fromfunction(function(i, j) return (i - j):abs() + 1 end, n, n)]", gpu.array({ 7, 8 }), { 7, 8, 8, 7 } },
     { "circulant", "c[gpu.fromfunction(function(i, j) return (i - j) % n + 1 end, n, n)]", gpu.array({ 7, 8, 9 }), { 7, 9, 8, 8, 7, 9, 9, 8, 7 } },
     { "find_peaks", '(x["2:-2"]:gt(x[":-3"]) & x["2:-2"]:gt(x["3:"])):nonzero() + 1', gpu.array({ 0, 5, 1, 1, 9, 2 }), { 2, 5 } },
     { "betaln", "x:lgamma() + y:lgamma() - (x + y):lgamma()", gpu.array({ 2 }), { -math.log(6) } },
@@ -165,8 +160,6 @@ t.test("names of NumPy and Torch", function()
   t.raises("it is written " .. loss, function() return logits.cross_entropy end)
   t.near(assert(load("local x, classes = ...\nreturn " .. loss))(logits, classes),
     (math.log(1 + math.exp(-1)) + math.log(1 + math.exp(-2))) / 2)
-  t.raises("it is written (x:unsqueeze(2) - y):norm(2, -1)", function() return gpu.cdist end)
-  t.same((gpu.zeros(1, 2):unsqueeze(2) - gpu.array({ { 3, 4 }, { 0, 1 } })):norm(2, -1):totable(), { { 5, 1 } })
   t.raises("it is written x:gather", function() return gpu.take_along_axis end)
   t.raises("did you mean 'trapezoid'?", function() return gpu.trapz end)
   t.raises("did you mean 'isin'?", function() return gpu.in1d end)
