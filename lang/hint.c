@@ -33,13 +33,14 @@
     "what print puts between and behind values is not chosen: io.write(x, \" \", y) writes just what it is given"
 #define DEFAULT "what an argument is without a value is said in the function: b = b or 3"
 #define NOT     "'not' is written out, not x; ~x is of integers and masks"
+#define JOINED  "a line that begins with ( or { goes on with the one before: a ; in front of it parts them"
 #define PICK    "x if c else y, or c ? x : y, is written c and x or y; of arrays gpu.where(c, x, y)"
 
 /* The first row that holds. `message` is part of Lua's message, with $ its end (NULL: any about syntax), `tokens` a run
  * of tokens that has the place of the error in it or before it; "..." in front: that stands anywhere in the line, "^":
  * that begins it, "line:": that begins a line of the source and has a blank or the line's end behind it, as `try:run()`
- * has not, "loop:": the word that began the last loop; NULL: any. NAME, NUMBER, STRING and OP (an operator of two
- * numbers) stand for any such token. */
+ * has not, "loop:": the word that began the last loop, "begins:": behind which a line begins with a parenthesis, a
+ * brace or a string; NULL: any. NAME, NUMBER, STRING and OP (an operator of two numbers) stand for any such token. */
 static const struct {
     const char *message, *tokens, *text;
 } hints[] = {
@@ -216,6 +217,10 @@ static const struct {
     {"module 'gpu' not found", NULL, "gpu is there without it"},
     {"attempt to index a nil value$", "... io . open (",
      "io.open gives nil and the reason for a file that it cannot open: assert(io.open(name))"},
+    {"attempt to call a nil value$", "begins: )", JOINED},
+    {"attempt to call a table value", "begins: )", JOINED},
+    {"attempt to call a number value", "begins: )", JOINED},
+    {"attempt to call a string value", "begins: )", JOINED},
     {"attempt to call a nil value$", "... load (",
      "load gives nil and the reason for what does not compile: assert(load(text))()"},
     {"attempt to call a nil value$", "... loadfile (",
@@ -295,8 +300,22 @@ static bool in_loop(const struct lg_place *p, const char *word)
     return last.end && is(&x, &last, word);
 }
 
+/* Whether a call of what stands before it may be a line of its own. */
+static bool begins_behind(const struct lg_place *p, const char *word)
+{
+    struct lg_lexer x;
+    struct lg_token t, before = {0};
+    lg_lexer_init(&x, p->source, p->source_length);
+    for (; lg_lexer_code(&x, &t); before = t)
+        if (t.first && (lg_token_is(&x, &t, "(") || lg_token_is(&x, &t, "{") || t.kind == LG_TOKEN_STRING) &&
+            is(&x, &before, word))
+            return true;
+    return false;
+}
+
 static bool matches(const struct lg_place *p, const char *words)
 {
+    if (strncmp(words, "begins: ", 8) == 0) return begins_behind(p, words + 8);
     if (strncmp(words, "loop: ", 6) == 0) return in_loop(p, words + 6);
     struct lg_lexer x;
     struct lg_token t;

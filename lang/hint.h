@@ -37,15 +37,18 @@ void lg_check_bare_dtype(lua_State *L);
 /* On a word of another language, for the name of a variable; NULL: it is none. */
 const char *lg_hint_word(const char *name);
 
-/* Where the code is only a name, or a.b: pushes what is shown when it has no value, with a hint on what was probably
+/* Narrows the code of a cell, whose value is that of its end, to its last line. */
+void lg_last_line(const char **code, size_t *length);
+
+/* Where the code's last line is only a name, or a.b: pushes what is shown when it has no value, with a hint on what was probably
  * meant; false: nothing is pushed. [raises] */
 bool lg_push_nil(lua_State *L, const char *code, size_t length);
 
-/* Where the code is only s[1] of a string, t[0] of a list, or t.length of either, and its value is nil: pushes what is
+/* Where the code's last line is only s[1] of a string, t[0] of a list, or t.length of either, and its value is nil: pushes what is
  * shown, with a hint; false: nothing is pushed. [raises] */
 bool lg_push_missing(lua_State *L, const char *code, size_t length);
 
-/* Where the code is only x == y or x ~= y of an array and something else, whose value is said not to be the array, the
+/* Where the code's last line is only x == y or x ~= y of an array and something else, whose value is said not to be the array, the
  * same of plain tables, or not m of an array: pushes what is shown, with a hint on how elements are compared; false:
  * nothing is pushed. [raises] */
 bool lg_push_compared(lua_State *L, const char *code, size_t length, bool value);

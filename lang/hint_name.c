@@ -319,6 +319,9 @@ bool lg_push_nil(lua_State *L, const char *code, size_t length)
     struct lg_lexer x;
     struct lg_token name, t;
     bool alone = true;
+    const char *cell = code;
+    size_t cell_length = length;
+    lg_last_line(&code, &length);
     lg_lexer_init(&x, code, length);
     if (!lg_lexer_code(&x, &name) || name.kind != LG_TOKEN_NAME) return false;
     for (; lg_lexer_code(&x, &t); alone = false)
@@ -327,7 +330,7 @@ bool lg_push_nil(lua_State *L, const char *code, size_t length)
     luaL_checkstack(L, 32, NULL);
     lua_pushlstring(L, code + name.start, name.end - name.start);
     const char *text = lua_tostring(L, -1);
-    if (alone && (push_for_shape(L, code, length, text) || push_for_global(L, text, true)))
+    if (alone && (push_for_shape(L, cell, cell_length, text) || push_for_global(L, text, true)))
         lua_pushfstring(L, "nil\n  hint: %s", lua_tostring(L, -1));
     else
         lua_pushliteral(L, "nil");

@@ -10,6 +10,16 @@
 
 #define MOST_TOKENS 4
 
+void lg_last_line(const char **code, size_t *length)
+{
+    const char *p = *code, *end = p + *length;
+    while (end > p && strchr(" \t\r\n", end[-1])) end--;
+    const char *from = end;
+    while (from > p && from[-1] != '\n') from--;
+    *code = from;
+    *length = (size_t)(end - from);
+}
+
 /* The tokens of the code; more than MOST_TOKENS when there are more. */
 static size_t read_tokens(struct lg_lexer *x, const char *code, size_t length, struct lg_token *t)
 {
@@ -69,6 +79,7 @@ bool lg_push_compared(lua_State *L, const char *code, size_t length, bool value)
 {
     struct lg_lexer x;
     struct lg_token t[MOST_TOKENS];
+    lg_last_line(&code, &length);
     size_t n = read_tokens(&x, code, length, t);
     const char *text = value ? "true" : "false";
     luaL_checkstack(L, 32, NULL);
@@ -127,6 +138,7 @@ bool lg_push_missing(lua_State *L, const char *code, size_t length)
 {
     struct lg_lexer x;
     struct lg_token t[MOST_TOKENS];
+    lg_last_line(&code, &length);
     size_t n = read_tokens(&x, code, length, t);
     const char *hint = NULL;
     luaL_checkstack(L, 32, NULL);

@@ -182,6 +182,8 @@ static const struct {
     {"y = ','.join(t)", "near '.'", "table.concat"},
     {"y = 'n = {}'.format(3)", "near '.'", "string.format"},
     {"fn f(x) { }", "near 'f'", "function f(x)"},
+    {"print(1)\n{1, 2}", "call a nil value", "a ; in front of it"},
+    {"y = (2)\n(print)(3)", "call a number value", "a ; in front of it"},
     {"using namespace std", "near 'namespace'", "nothing to import"},
     {"y = 'ab' * 3", "attempt to mul", "rep(3)"},
     {"y = ~true", "on a boolean value", "not x"},
@@ -303,6 +305,9 @@ TEST(indices_and_lengths_that_give_nil_are_told_of)
     CHECK_HAS(run("t[0]"), "r|nil\n  hint: a table's first element is t[1]");
     CHECK_HAS(run("t.length"), "#t");
     CHECK_HAS(run("s.length"), "#s");
+    CHECK_HAS(run("m = {size = 3}\n\n  s[1]\n"), "s:sub(1, 1)");
+    CHECK_HAS(run("local total = 1\ntotl"), "r|nil\n  hint: did you mean 'total'?");
+    CHECK_HAS(run("x = gpu.ones(2, 3)\nh, w = x.shape\nw"), "x.shape is one value");
     CHECK_STR(run("m.size"), "r|3");
     static const char *const plain[] = {"t[3]", "m[0]", "t.color", "m.length", "s.color"};
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
