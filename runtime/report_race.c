@@ -82,8 +82,12 @@ static bool barrier_between(const struct rt_scene *x, const struct rt_party *a, 
 static void advise_race(const struct simt_report *r, struct rt_report *out, bool one_line, const char *where)
 {
     const char *barrier = r->across_warps ? "__syncthreads()" : "__syncwarp()";
+    bool one_place = one_line && out->first.column && out->first.column == out->other.column;
     if (one_line && strcmp(out->first.access, out->other.access) == 0)
         snprintf(out->hint, sizeof out->hint, "let one thread write, or use an atomic function such as atomicAdd");
+    else if (one_place && !r->across_blocks) /* x[i]++, x[i] += y */
+        snprintf(out->hint, sizeof out->hint,
+                 "threads update the same element, and updates get lost: use an atomic function such as atomicAdd");
     else if (r->in_cluster)
         snprintf(out->hint, sizeof out->hint,
                  "blocks of a cluster meet at cluster.sync() (barrier.cluster.arrive and .wait), which is missing%s",
