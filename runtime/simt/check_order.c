@@ -376,15 +376,16 @@ static bool finds_other(const struct strong *s, unsigned lane)
     if (s->spot[l] == at) return false;
     if (s->table[lane] == &a->block->places)
         return simt_swap_fails(a->insn, a->regs, lane, a->warp->shared + (uint32_t)at);
-    return at < SHARED_SPOT && at >= SIMT_GLOBAL_BASE && simt_swap_fails(a->insn, a->regs, lane, place_in_host(at));
+    return at < SHARED_SPOT && simt_swap_fails(a->insn, a->regs, lane, place_in_host(at));
 }
 
-/* Before a compare-and-swap: what it expects, whose place what it finds may take. */
-static void note_expected(struct strong *s)
+/* Before a compare-and-swap of lanes m, which may go where they do: what it expects, whose place what it finds may
+ * take. */
+static void note_expected(struct strong *s, uint32_t m)
 {
     const struct access *a = s->access;
     s->swaps = simt_is_swap(a->insn) && a->insn->size <= 8;
-    EACH_LANE(l, s->swaps ? s->lanes : 0)
+    EACH_LANE(l, s->swaps ? s->lanes & m : 0)
     {
         s->expected[l] = value_at(a, a->insn->b, l);
         if (a->insn->extra) s->failing |= (uint32_t)finds_other(s, l) << l;
@@ -428,7 +429,7 @@ enum event simt_order_strong(struct access *a, uint32_t *m)
         find_spots(&s, *m);
     lock(&s, true);
     *m = simt_check_lanes(a, *m, (enum ptx_space)a->insn->space);
-    note_expected(&s);
+    note_expected(&s, *m);
     enum event ev = *m ? a->insn->run(a->regs, a->insn, *m, a->warp) : EV_NEXT;
     EACH_LANE(l, s.lanes & *m) follow(&s, l);
     lock(&s, false);

@@ -114,6 +114,24 @@ __global__ void k(float *x, float *y, int use) {
   k(1, 64)(again, y, 1)
 end, { kind = "use after free", line = 4, access = "read", count = 64 })
 
+---- far beyond an array
+faulty("a compare-and-swap without a result, where nothing is", [[__global__ void k(int *x, long long far, int *flag) {
+  atomicCAS(x + far, 1, 2);
+  __threadfence();
+  atomicAdd(flag, 1);
+}]], function(k) k(1, 32)(ints(4), 1 << 34, ints(1)) end, { kind = "out of bounds", line = 2, name = "x", access = "atomic", count = 32 })
+
+faulty("the same in shared memory", [[__global__ void k(int *x, unsigned far) {
+  __shared__ int s[32];
+  s[threadIdx.x] = 1;
+  __syncthreads();
+  atomicCAS((int *)((char *)s + far), 1, 2);
+  __threadfence_block();
+  atomicAdd(s, 1);
+  __syncthreads();
+  x[threadIdx.x] = s[threadIdx.x];
+}]], function(k) k(1, 32)(ints(32), 1 << 30) end, { kind = "out of bounds", line = 5, name = "s", access = "atomic", count = 32 })
+
 ---- races
 faulty("two lanes write one element", [[__global__ void k(int *x) {
   x[threadIdx.x / 2] = threadIdx.x;
