@@ -93,25 +93,27 @@ struct tally {                /* of a worker: what one instruction is still to a
 struct worker;
 struct warp {
     struct worker *worker;
+    /* Generated code that does all by itself needs no more than this line of a warp, between one and the next. */
+    struct frame *entry_frame;
     const void *resume; /* where generated code goes on, when it came back for a barrier or at the end of a slice */
-    bool generated;     /* code was generated that fits this warp */
-    int misfits;        /* in this block: how often values had not the shapes that the code expects */
+    int budget;
+    uint32_t pc, mask; /* of the running split */
+    bool generated;    /* code was generated that fits this warp */
+    int misfits;       /* in this block: how often values had not the shapes that the code expects */
     const struct insn *code;
     int index; /* in the block */
     uint32_t alive, exists;
-    uint32_t pc, mask; /* of the running split */
     uint32_t current, split_count;
     uint32_t stop; /* the running split may merge or must yield at this pc */
     bool forced;   /* a split runs out of order, for fairness */
     bool sliced;   /* its slice is over: the split that waited longest is next */
-    int budget;
-    int waited; /* so much of the slice's budget went into looking at what others may change */
+    int waited;    /* so much of the slice's budget went into looking at what others may change */
     uint32_t local_base;
     char *local; /* host memory: lane l's local memory is local + l * worker->local_bytes */
     char *shared;
     uint64_t clock;
     struct frame *frame; /* of the running split */
-    struct frame *entry_frame, *free_frames, *all_frames;
+    struct frame *free_frames, *all_frames;
     uint32_t tested;               /* lanes that an mbarrier told to wait on: ops_async.c */
     uint32_t carry;                /* condition code of add.cc and the like, by lane */
     uint32_t allocated[SIMT_WARP]; /* bytes of alloca's part of local memory that are taken, from its end */
@@ -182,7 +184,7 @@ struct worker { /* what runs one block: its registers, memory and barriers, used
     bool quick;                   /* the block has no splits: simt_jit_block_run */
     bool fits;                    /* all warps are ready, and code was generated that fits them */
     bool at_entry;                /* its warps stand in their entry frames, as all quick blocks leave them */
-    bool first_round;             /* of a quick block's warps; those that have not run have no pc yet */
+    bool first_round;             /* of a quick block's warps; those that have not run have no pc and resume yet */
     uint32_t quick_left;          /* warps of a quick block that have not ended */
     struct warp *left;            /* the warp that left generated code last */
     struct jit_range *jit_ranges; /* right behind the worker, where generated code finds them */

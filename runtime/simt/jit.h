@@ -53,8 +53,9 @@ void simt_jit_forget(struct worker *k);
 /* Tells the observer, if there is one, that all lanes exit at w->pc. */
 void simt_jit_exits(struct warp *w);
 enum jit_exit simt_jit_run(const struct jit_code *c, struct warp *w, char *R, const void *at);
-/* Runs the block's warps one after the other, each from where its `resume` says (NULL: it has ended), to their ends or
- * next barriers, and counts those that end in quick_left. JIT_EXIT or JIT_BARRIER: all have; else k->left has not. */
+/* Runs the block's warps one after the other, each from the kernel's start in the first round, then from where its
+ * `resume` says (NULL: it has ended), to their ends or next barriers, and counts those that end in quick_left. JIT_EXIT
+ * or JIT_BARRIER: all have; else k->left has not. */
 enum jit_exit simt_jit_run_all(const struct jit_code *c, struct worker *k);
 
 /* Blocks all of whose warps run code that does all by itself need no splits, as long as it never leaves. */

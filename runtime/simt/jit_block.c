@@ -17,7 +17,6 @@ bool simt_jit_block_start(struct worker *k)
     bool at_entry = k->at_entry;
     k->quick = k->at_entry = false;
     if (!start || !(k->fits || fit(k))) return false;
-    for (uint32_t j = 0; j < k->warp_count; j++) k->warps[j].resume = start;
     for (uint32_t j = 0; !at_entry && j < k->warp_count; j++) {
         struct warp *w = &k->warps[j];
         w->frame = w->entry_frame;
@@ -45,8 +44,9 @@ static void give_splits(struct worker *k, uint32_t odd, enum jit_exit why)
     k->delays = 0;
     for (uint32_t j = 0; j < k->warp_count; j++) {
         struct warp *w = &k->warps[j];
-        const void *resume = w->resume;
-        uint32_t pc = k->first_round && j > odd ? w->entry_frame->function->start - 1 : w->pc;
+        bool fresh = k->first_round && j > odd;
+        const void *resume = fresh ? simt_jit_start(k->jit) : w->resume;
+        uint32_t pc = fresh ? w->entry_frame->function->start - 1 : w->pc;
         simt_warp_start(w);
         struct split *s = &w->splits[0];
         if (j == odd) {

@@ -23,14 +23,22 @@ static const int saved[] = {RBX, RBP, R12, R13, R14, R15};
 static void save_registers(struct x86 *x)
 {
     for (int k = 0; k < SAVED_COUNT; k++) x86_push(x, saved[k]);
-    x86_imm(x, ALU_SUB, true, RSP, 8); /* at rsp: how many warps are to follow */
+    x86_imm(x, ALU_SUB, true, RSP, 8); /* at rsp: how many warps are to follow; behind: do they begin the kernel? */
+}
+
+static void begin_warp(struct jit *j)
+{
+    x86_rm(&j->x, ALU_MOV, true, REG_FRAME, WARP(entry_frame));
+    x86_mem_imm(&j->x, ALU_MOV, false, WARP(budget), SLICE);
+    x86_rm(&j->x, ALU_MOV, true, REG_FRAME, x86_at(REG_FRAME, (int32_t)offsetof(struct frame, regs)));
 }
 
 /* enum jit_exit enter(char *R, struct warp *w, const void *at), and, at all_label, enter(struct worker *k): code that
- * comes to its end or to a barrier goes on with the next warp. */
+ * comes to its end or to a barrier goes on with the next warp. In the first round nobody has yet said where. */
 static void write_entrance(struct jit *j)
 {
     struct x86 *x = &j->x;
+    int again = x86_label(x);
     save_registers(x);
     x86_mem_imm(x, ALU_MOV, false, x86_at(RSP, 0), 0);
     x86_rr(x, ALU_MOV, true, REG_FRAME, RDI);
@@ -49,6 +57,8 @@ static void write_entrance(struct jit *j)
     x86_imm(x, ALU_SUB, true, REG_WARP, sizeof(struct warp));
     x86_rm(x, ALU_MOV, false, RAX, WORKER(warp_count));
     x86_store(x, false, x86_at(RSP, 0), RAX);
+    x86_load_part(x, RAX, WORKER(first_round), 1, false, false);
+    x86_store(x, false, x86_at(RSP, 4), RAX);
     x86_jump(x, j->next_label);
 
     x86_bind(x, j->exit_label);
@@ -59,12 +69,15 @@ static void write_entrance(struct jit *j)
     x86_mem_imm(x, ALU_SUB, false, x86_at(RSP, 0), 1);
     x86_jump_if(x, CC_S, j->leave_label);
     x86_imm(x, ALU_ADD, true, REG_WARP, sizeof(struct warp));
+    x86_mem_imm(x, ALU_CMP, false, x86_at(RSP, 4), 0);
+    x86_jump_if(x, CC_E, again);
+    begin_warp(j);
+    x86_jump(x, j->blocks[0].label);
+    x86_bind(x, again);
     x86_rm(x, ALU_MOV, true, RCX, WARP(resume));
     x86_test(x, true, RCX, RCX);
     x86_jump_if(x, CC_E, j->next_label);
-    x86_rm(x, ALU_MOV, true, REG_FRAME, WARP(entry_frame));
-    x86_mem_imm(x, ALU_MOV, false, WARP(budget), SLICE);
-    x86_rm(x, ALU_MOV, true, REG_FRAME, x86_at(REG_FRAME, (int32_t)offsetof(struct frame, regs)));
+    begin_warp(j);
     x86_jump_to(x, RCX);
 
     x86_bind(x, j->leave_label);
