@@ -1,9 +1,12 @@
 #include "kernels/compose.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include "kernels/host.h"
 #include "kernels/program.h"
 #include "kernels/reduce.h"
+#include "runtime/interrupt.h"
+#include "runtime/threads.h"
 
 /* A program that goes on until something fails. */
 struct building {
@@ -328,6 +331,45 @@ static int add_frexp_exponent(struct building *b, int x)
     return add_op(b, KN_WHERE, add_op(b, KN_ISFINITE, exponent, 0, 0), exponent, add_number(b, 0));
 }
 
+/* float32 or float64 on the host, side by side. */
+struct split {
+    enum rt_dtype dtype;
+    const char *from;
+    char *mantissa;
+    int32_t *exponent;
+};
+
+static void split_piece(void *context, size_t begin, size_t end, int worker)
+{
+    const struct split *s = context;
+    const size_t at = begin * rt_dtypes[s->dtype].size;
+    (void)worker;
+    kn_host_loops()->frexp[s->dtype == RT_FLOAT64](s->mantissa + at, s->exponent + begin, s->from + at, end - begin);
+}
+
+static enum rt_status frexp_host(const struct rt_array *x, enum rt_dtype t, struct rt_array *mantissa,
+                                 struct rt_array *exponent, struct rt_error *e)
+{
+    struct rt_device *d = rt_array_device(x);
+    struct rt_array from = {0};
+    memset(mantissa, 0, sizeof *mantissa);
+    memset(exponent, 0, sizeof *exponent);
+    enum rt_status status = x->dtype == t ? kn_contiguous(x, &from, e) : kn_convert(x, t, d, &from, e);
+    if (status == RT_OK) status = rt_array_new(d, t, x->ndim, x->shape, mantissa, e);
+    if (status == RT_OK) status = rt_array_new(d, RT_INT32, x->ndim, x->shape, exponent, e);
+    if (status == RT_OK) {
+        const size_t n = (size_t)rt_array_size(&from);
+        struct split s = {t, rt_array_host(&from), rt_array_host(mantissa), rt_array_host(exponent)};
+        rt_parallel_for(n, kn_even_grain(n, KN_GRAIN), split_piece, &s);
+        if (rt_interrupted()) status = rt_fail(e, RT_INTERRUPTED, "interrupted");
+    }
+    rt_array_release(&from);
+    if (status == RT_OK) return RT_OK;
+    rt_array_release(mantissa);
+    rt_array_release(exponent);
+    return status;
+}
+
 /* The mantissa is made with the exponent that was found before. */
 enum rt_status kn_frexp(const struct rt_array *x, struct rt_array *mantissa, struct rt_array *exponent,
                         struct rt_error *e)
@@ -336,6 +378,10 @@ enum rt_status kn_frexp(const struct rt_array *x, struct rt_array *mantissa, str
     struct format f;
     int from;
     start_floating(&first, "frexp", &(struct kn_operand){.array = x}, NULL, &from, NULL, &f);
+    if (first.status != RT_OK) return first.status;
+    const enum rt_dtype t = first.program.nodes[from].dtype;
+    if (rt_dtypes[t].size >= sizeof(float) && !kn_runs_generated(rt_array_device(x)))
+        return frexp_host(x, t, mantissa, exponent, e);
     add_convert(&first, add_frexp_exponent(&first, from), RT_INT32);
     enum rt_status status = run(&first, exponent);
     if (status != RT_OK) return status;

@@ -140,12 +140,13 @@ static enum rt_status count_host(const struct counter *c, const struct rt_array 
     if (workers * c->bins > (n > PIECE ? n : PIECE)) workers = 1;
     int64_t *const to = rt_array_host(out);
     const size_t bytes = (size_t)c->bins * sizeof *to;
+    _Alignas(64) char alone[2 * BLOCK_BYTES];
     struct pass p = {.c = c,
                      .loops = kn_host_loops(),
                      .in = rt_array_host(c->a),
                      .edges = c->edges ? rt_array_host(c->edges) : NULL,
                      .counts = workers > 1 ? rt_calloc((size_t)workers, bytes) : memset(to, 0, bytes),
-                     .scratch = rt_alloc(2 * BLOCK_BYTES * (size_t)workers)};
+                     .scratch = workers > 1 ? rt_alloc(2 * BLOCK_BYTES * (size_t)workers) : alone};
     enum rt_status status = RT_OK;
     if (!p.counts || !p.scratch) {
         status = rt_fail(e, RT_NOMEM, "out of memory for counting in %" PRId64 " bins", c->bins);
@@ -156,7 +157,8 @@ static enum rt_status count_host(const struct counter *c, const struct rt_array 
             for (int64_t i = 0; i < c->bins; i++) to[i] += p.counts[w * c->bins + i];
         if (rt_interrupted()) status = rt_fail(e, RT_INTERRUPTED, "interrupted");
     }
-    if (workers > 1) free(p.counts);
+    if (workers == 1) return status;
+    free(p.counts);
     free(p.scratch);
     return status;
 }

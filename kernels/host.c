@@ -13,6 +13,7 @@
 #define STACK_SCRATCH 32768
 #define NEAREST       20480 /* bytes of blocks that the first-level cache keeps while loops go over them */
 #define LEAST_BLOCK   512
+#define FEW_PIECES    8    /* for each thread */
 #define PAST_BLOCK    2048 /* bytes that are written past the cache at a time */
 
 const struct kn_loops *kn_host_loops(void)
@@ -513,16 +514,49 @@ static bool is_straight(const struct kn_run *r)
     return straight;
 }
 
-/* Elements of a piece: of narrow values more, as their loops take no longer for as many bytes. */
-static size_t choose_grain(const struct kn_plan *plan)
+/* Whether a value takes about as long as the loop over it, not the memory: some tenths of a nanosecond and more. */
+static bool takes_long(const struct kn_node *n)
+{
+    if (n->kind != KN_NODE_OP || kn_op_texts[n->op].rule != KN_RULE_FLOAT) return false;
+    switch (n->op) {
+    case KN_DIV:
+    case KN_RECIPROCAL:
+    case KN_FDIM:
+    case KN_COPYSIGN:
+    case KN_HEAVISIDE:
+    case KN_LDEXP:
+    case KN_SQRT:
+    case KN_RSQRT:
+    case KN_LOGB:
+    case KN_DEG2RAD:
+    case KN_RAD2DEG:
+    case KN_LEAKY_RELU: return false;
+    default: return true;
+    }
+}
+
+/* Elements that a thread is worth waking for: of narrow values more, as their loops take no longer for as many bytes,
+ * of functions that take long fewer. */
+static size_t least_grain(const struct kn_plan *plan)
 {
     size_t widest = 1;
-    if (!plan->narrow) return KN_GRAIN;
+    bool longer = false;
     for (int i = 0; i < plan->program->count; i++) {
         const struct kn_node *n = &plan->program->nodes[i];
-        if (plan->used[i] && rt_dtypes[n->dtype].size > widest) widest = rt_dtypes[n->dtype].size;
+        if (!plan->used[i]) continue;
+        longer |= takes_long(n);
+        if (n->kind != KN_NODE_WEAK && rt_dtypes[n->dtype].size > widest) widest = rt_dtypes[n->dtype].size;
     }
-    return widest < 4 ? KN_GRAIN * 4 / widest : KN_GRAIN;
+    if (longer) return KN_GRAIN / 2;
+    return plan->narrow && widest < 4 ? KN_GRAIN * 4 / widest : KN_GRAIN;
+}
+
+size_t kn_even_grain(size_t n, size_t least)
+{
+    const size_t threads = (size_t)rt_thread_count(), line = KN_LINE;
+    if (n <= least || n > FEW_PIECES * threads * least) return least;
+    const size_t rounds = (n + threads * least - 1) / (threads * least), pieces = rounds * threads;
+    return ((n + pieces - 1) / pieces + line - 1) / line * line;
 }
 
 enum rt_status kn_host_run(const struct kn_program *p, const struct rt_array *out, struct rt_error *e)
@@ -532,12 +566,12 @@ enum rt_status kn_host_run(const struct kn_program *p, const struct rt_array *ou
     _Alignas(64) char stack[STACK_SCRATCH];
     kn_plan_make(p, out, true, &r.plan);
     r.linear = kn_space_linear(&r.plan.space, p->leaves);
-    const size_t n = (size_t)r.plan.space.size, grain = choose_grain(&r.plan);
+    const size_t n = (size_t)r.plan.space.size, grain = kn_even_grain(n, least_grain(&r.plan));
     bool tiled = kn_tiles_choose(&r.plan, &tiles);
     if (!tiled) choose_past(&r, out);
     const bool broadcast = !tiled && kn_broadcast_choose(&r);
     if (!tiled && is_straight(&r)) r.plan.block = grain;
-    int workers = n > KN_GRAIN ? rt_thread_count() : 1;
+    int workers = n > grain || n > KN_GRAIN ? rt_thread_count() : 1;
     r.scratch_bytes = kn_plan_scratch(&r.plan) + (tiled ? tiles.bytes : 0);
     char *heap = NULL;
     r.scratch = stack;

@@ -9,6 +9,10 @@
 #define KN_BLOCK 2048  /* elements of a block at most: a few blocks fit the first-level cache */
 #define KN_GRAIN 32768 /* elements that one piece of parallel work has */
 
+/* Elements of each piece of n, of whole lines of any dtype: `least`, from which on a thread is worth waking, or fewer
+ * where there are few pieces, of which all threads then get as many that are as long. */
+size_t kn_even_grain(size_t n, size_t least);
+
 /* A program prepared for blocks over a space. */
 struct kn_plan {
     const struct kn_program *program;

@@ -70,6 +70,9 @@ typedef void kn_lines_loop(void *out, const void *values, const int64_t *places,
 typedef void kn_sum_wide_loop(void *lanes, size_t seen, const void *values, ptrdiff_t stride, size_t rows, size_t n);
 /* The same of the products of n values each, float32 or float64, of one row from its first value on. */
 typedef void kn_sum_products_loop(void *lanes, const void *a, const void *b, size_t n);
+/* As C's frexp: of n floats the mantissas, which are as wide, and the exponents; x itself and 0 of what is not finite.
+ * Nothing may overlap. */
+typedef void kn_frexp_loop(void *mantissas, int32_t *exponents, const void *values, size_t n);
 /* How many of n elements, one after the other in memory, are not zero. */
 typedef size_t kn_count_true_loop(const void *memory, size_t n);
 #define KN_WIDE_LANES 16
@@ -128,6 +131,7 @@ struct kn_loops {
     kn_at_least_loop *at_least;
     kn_slopes_loop *slopes[2][2]; /* as of lines */
     kn_lines_loop *lines[2][2];   /* float32 and float64 of x, then of y; the result is as wide as the wider one */
+    kn_frexp_loop *frexp[2];      /* float32, float64 */
     kn_past_loop *past;
 };
 

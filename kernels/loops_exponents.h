@@ -1,7 +1,28 @@
-/* Rows that AVX-512 has instructions for, which take numbers without leading digits as any others: loops.c includes
- * this behind the loops of ops.def, which say the same. */
+/* Exponents. frexp, which has two results; and rows that AVX-512 has instructions for, which take numbers without
+ * leading digits as any others: loops.c includes this behind the loops of ops.def, which say the same. */
 #ifndef KN_LOOPS_EXPONENTS_H
 #define KN_LOOPS_EXPONENTS_H
+
+/* Numbers without leading digits are made larger by 2^SHIFT, which leaves those of a mantissa. */
+#define SPLIT(name, TYPE, BITS, bits_of, DIGITS, BIAS, SHIFT)                                                          \
+    static void name(void *mantissas, int32_t *exponents, const void *values, size_t n)                                \
+    {                                                                                                                  \
+        const TYPE *from = values;                                                                                     \
+        BITS *restrict to = mantissas;                                                                                 \
+        const BITS field = (BITS)(2 * BIAS + 1) << DIGITS;                                                             \
+        for (size_t i = 0; i < n; i++) {                                                                               \
+            const TYPE v = from[i];                                                                                    \
+            const BITS given = bits_of(v);                                                                             \
+            const int small = (given & field) == 0;                                                                    \
+            const BITS bits = small ? bits_of(v * (TYPE)(1ull << SHIFT)) : given;                                      \
+            const int plain = (v != 0) & ((given & field) != field);                                                   \
+            const int exponent = (int)((bits & field) >> DIGITS) - (BIAS - 1) - (small ? SHIFT : 0);                   \
+            to[i] = plain ? (bits & ~field) | (BITS)(BIAS - 1) << DIGITS : given;                                      \
+            exponents[i] = plain ? exponent : 0;                                                                       \
+        }                                                                                                              \
+    }
+SPLIT(frexp_32, float, uint32_t, rt_float_bits, 23, 127, 24)
+SPLIT(frexp_64, double, uint64_t, bits_of_double, 52, 1023, 54)
 
 #if defined __AVX512F__
 /* Both are over the vector a, and ldexp's over b, too; `mask` are the lanes that there are. Exponents are limited to

@@ -7,6 +7,9 @@
 #include "kernels/functions.h"
 #include "kernels/loops_emit.h"
 #include "kernels/quotients.h"
+#if defined __AVX512F__
+#include <immintrin.h>
+#endif
 
 #pragma GCC diagnostic ignored "-Wtype-limits" /* a < 0 of unsigned types, in expressions that serve all types */
 
@@ -302,6 +305,49 @@ CONVERT(true_64, uint64_t, uint8_t, v != 0)
     X(__VA_ARGS__, UINT16, uint16_t, 0, UINT16_MAX)
 CUT_TYPES(CUT, FLOAT32, float)
 CUT_TYPES(CUT, FLOAT64, double)
+#if defined __AVX512F__
+/* The same by the instructions that convert, which make the least int32 of NaN and of what is less: integers with a
+ * sign are then saturated by those that narrow, and of NaN only the lanes are left out. */
+#define CUT_WIDE(FROM, FLOAT, S, VECTOR, dtype, TYPE, max, integers)                                                   \
+    static void FROM##_##dtype##_wide(void *out, const void *in, size_t n)                                             \
+    {                                                                                                                  \
+        enum { LANES = 64 / sizeof(FLOAT) };                                                                           \
+        const VECTOR most = _mm512_set1_##S((FLOAT)max), least = _mm512_setzero_##S();                                 \
+        const FLOAT *from = in;                                                                                        \
+        TYPE *to = out;                                                                                                \
+        size_t i = 0;                                                                                                  \
+        (void)least;                                                                                                   \
+        for (; i + LANES <= n; i += LANES) {                                                                           \
+            const VECTOR v = _mm512_loadu_##S(from + i);                                                               \
+            integers;                                                                                                  \
+        }                                                                                                              \
+        if (i < n) FROM##_##dtype(to + i, from + i, n - i);                                                            \
+    }
+#define ORDERED(S)      _mm512_cmp_##S##_mask(v, v, _CMP_ORD_Q)
+#define SIGNED(S)       _mm512_maskz_cvtt##S##_epi32(ORDERED(S), _mm512_min_##S(v, most))
+#define UNSIGNED(S)     _mm512_cvtt##S##_epi32(_mm512_min_##S(_mm512_max_##S(v, least), most)) /* of NaN the least */
+#define STORE_8(v)      _mm_storel_epi64((__m128i *)(void *)(to + i), v)
+#define STORE_16(v)     _mm_storeu_si128((__m128i *)(void *)(to + i), v)
+#define STORE_32(v)     _mm256_storeu_si256((__m256i *)(void *)(to + i), v)
+#define CUT_FLOAT(...)  CUT_WIDE(FLOAT32, float, ps, __m512, __VA_ARGS__)
+#define CUT_DOUBLE(...) CUT_WIDE(FLOAT64, double, pd, __m512d, __VA_ARGS__)
+CUT_FLOAT(INT8, int8_t, INT8_MAX, STORE_16(_mm512_cvtsepi32_epi8(SIGNED(ps))))
+CUT_FLOAT(INT16, int16_t, INT16_MAX, STORE_32(_mm512_cvtsepi32_epi16(SIGNED(ps))))
+CUT_FLOAT(UINT8, uint8_t, UINT8_MAX, STORE_16(_mm512_cvtepi32_epi8(UNSIGNED(ps))))
+CUT_FLOAT(UINT16, uint16_t, UINT16_MAX, STORE_32(_mm512_cvtepi32_epi16(UNSIGNED(ps))))
+CUT_DOUBLE(INT8, int8_t, INT8_MAX, STORE_8(_mm256_cvtsepi32_epi8(SIGNED(pd))))
+CUT_DOUBLE(INT16, int16_t, INT16_MAX, STORE_16(_mm256_cvtsepi32_epi16(SIGNED(pd))))
+CUT_DOUBLE(UINT8, uint8_t, UINT8_MAX, STORE_8(_mm256_cvtepi32_epi8(UNSIGNED(pd))))
+CUT_DOUBLE(UINT16, uint16_t, UINT16_MAX, STORE_16(_mm256_cvtepi32_epi16(UNSIGNED(pd))))
+#define FLOAT32_INT8   FLOAT32_INT8_wide
+#define FLOAT32_INT16  FLOAT32_INT16_wide
+#define FLOAT32_UINT8  FLOAT32_UINT8_wide
+#define FLOAT32_UINT16 FLOAT32_UINT16_wide
+#define FLOAT64_INT8   FLOAT64_INT8_wide
+#define FLOAT64_INT16  FLOAT64_INT16_wide
+#define FLOAT64_UINT8  FLOAT64_UINT8_wide
+#define FLOAT64_UINT16 FLOAT64_UINT16_wide
+#endif
 CUT(FLOAT64, double, UINT32, uint32_t, 0, UINT32_MAX)
 CONVERT(FLOAT32_UINT32, float, uint32_t, SATURATED(uint32_t, 0, UINT32_MAX, 0, 0x1p32f))
 #define WITH_FLOATS(dtype, TYPE)                                                                                       \

@@ -121,7 +121,9 @@ static inline double exp2_wide(double x)
 
 static inline float exp2_f32(float a)
 {
-    return (float)exp2_wide(a);
+    float low = 300 < a ? 300 : a;
+    double x = -300 > low ? -300 : low;
+    return (float)exp2_of(x, x + ROUNDER);
 }
 
 static inline float expm1_f32(float a)

@@ -184,6 +184,7 @@ AVX2 ALWAYS void transpose_64(__m256i *v)
         v[i + 2] = _mm256_permute2x128_si256(pairs[2 * i], pairs[2 * i + 1], 0x31);
     }
 }
+#include "kernels/quicksort_least.h"
 #include "kernels/quicksort_body.h"
 
 /* The lanes whose number has the bit, as a mask. */
@@ -268,6 +269,7 @@ AVX512 ALWAYS __m512i small_first_wide_64(__m512i v, unsigned small)
     return _mm512_mask_expand_epi64(_mm512_mask_compress_epi64(v, (__mmask8)small, v), (__mmask8)behind, great);
 }
 #include "kernels/quicksort_wide.h"
+#include "kernels/quicksort_least.h"
 #include "kernels/quicksort_body.h"
 
 static bool is_wide(void)
@@ -298,6 +300,10 @@ size_t kn_quick_split_64(uint64_t *a, size_t n)
 {
     return is_wide() ? partition_wide_64(a, n, choose_wide_64(a, n)) : partition_64(a, n, choose_64(a, n));
 }
+size_t kn_quick_keep_least_64(uint64_t *a, size_t n, size_t k)
+{
+    return (is_wide() ? keep_least_wide_64 : keep_least_64)(a, n, k);
+}
 #else
 bool kn_quick_available(void)
 {
@@ -319,6 +325,11 @@ size_t kn_quick_split_32(uint32_t *a, size_t n)
 size_t kn_quick_split_64(uint64_t *a, size_t n)
 {
     (void)a;
+    return n;
+}
+size_t kn_quick_keep_least_64(uint64_t *a, size_t n, size_t k)
+{
+    (void)a, (void)k;
     return n;
 }
 #endif

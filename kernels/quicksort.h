@@ -17,5 +17,10 @@ void kn_quick_sort_64(uint64_t *a, size_t n);
 #define KN_QUICK_FEW 128
 size_t kn_quick_split_32(uint32_t *a, size_t n);
 size_t kn_quick_split_64(uint64_t *a, size_t n);
+/* Moves what can be among the k least to the front, in any order, and returns how many that are: k or some more. No two
+ * are equal. n is KN_QUICK_MANY at least, k from 1 to KN_QUICK_LEAST. */
+#define KN_QUICK_MANY  256
+#define KN_QUICK_LEAST 16
+size_t kn_quick_keep_least_64(uint64_t *a, size_t n, size_t k);
 
 #endif

@@ -89,21 +89,31 @@ SCAN(min_u64, uint64_t, u64, LESSER)
 SCAN(numbers_min_f32, float, f32, LESSER)
 SCAN(numbers_min_f64, double, f64, LESSER)
 
-/* The same of floats, of which the first NaN stays: what is before it has none. */
+/* The same of floats, of which the first NaN stays: what is before it has none. Mostly there is no NaN at all, which
+ * the greatest of all says sooner than a search for the first one. */
 #define SCAN_FLOATS(name, T, member, CLASS)                                                                            \
+    static size_t numbers_of_##name(const T *v, T carry, size_t n)                                                     \
+    {                                                                                                                  \
+        const struct kn_loops *l = kn_host_loops();                                                                    \
+        const T nan = (T)NAN;                                                                                          \
+        T greatest = 0;                                                                                                \
+        if (isnan(carry)) return 0;                                                                                    \
+        if (n > 0) l->greatest[CLASS](&greatest, v, n);                                                                \
+        return isnan(greatest) ? l->first[CLASS](v, &nan, n) : n;                                                      \
+    }                                                                                                                  \
     static void scan_##name(void *to, const void *in, union value *carry, size_t n)                                    \
     {                                                                                                                  \
-        const T *v = in, nan = (T)NAN;                                                                                 \
+        const T *v = in;                                                                                               \
         T *out = to;                                                                                                   \
-        size_t i = isnan(carry->member) ? 0 : kn_host_loops()->first[CLASS](v, &nan, n);                               \
+        size_t i = numbers_of_##name(v, carry->member, n);                                                             \
         scan_numbers_##name(to, in, carry, i);                                                                         \
         if (i < n && !isnan(carry->member)) carry->member = v[i];                                                      \
         for (; i < n; i++) out[i] = carry->member;                                                                     \
     }                                                                                                                  \
     static void total_##name(const void *in, union value *carry, size_t n)                                             \
     {                                                                                                                  \
-        const T *v = in, nan = (T)NAN;                                                                                 \
-        const size_t i = isnan(carry->member) ? 0 : kn_host_loops()->first[CLASS](v, &nan, n);                         \
+        const T *v = in;                                                                                               \
+        const size_t i = numbers_of_##name(v, carry->member, n);                                                       \
         total_numbers_##name(in, carry, i);                                                                            \
         if (i < n && !isnan(carry->member)) carry->member = v[i];                                                      \
     }

@@ -194,10 +194,18 @@ static void rank_row(const struct job *j, int64_t r, uint64_t *keys)
     for (size_t i = first; i < last; i++) values[i] = from[to[i] - 1];
 }
 
+/* Only a few of many records of 8 bytes are wanted, the first ones. */
+static bool are_first_few(const struct job *j)
+{
+    const struct kn_sorter *s = j->s;
+    return j->quick && j->record == PAIR32 && s->places && !s->parts && s->length >= KN_QUICK_MANY && s->wanted >= 1 &&
+           s->wanted <= KN_QUICK_LEAST && s->places[s->wanted - 1] == s->wanted - 1;
+}
+
 static void rows_piece(void *context, size_t begin, size_t end, int worker)
 {
     struct job j = *(const struct job *)context;
-    size_t n = (size_t)j.s->length;
+    const size_t n = (size_t)j.s->length, few = (size_t)j.s->wanted;
     for (size_t r = begin; r < end && !rt_interrupted(); r++) {
         const char *row = j.in + r * n * j.element_bytes;
         void *records = records_of(&j, (int64_t)r, worker);
@@ -207,7 +215,7 @@ static void rows_piece(void *context, size_t begin, size_t end, int worker)
         }
         if (j.record == SHORT64) j.span = span_of(survey(&j, row, 0, n));
         make_records(&j, row, records, 0, n);
-        records = sort_serial(&j, records, 0, n);
+        records = sort_serial(&j, records, 0, are_first_few(&j) ? kn_quick_keep_least_64(records, n, few) : n);
         if (j.record == SHORT64) mend(&j, row, records, 0, n);
         write_wanted(&j, (int64_t)r, records);
     }
@@ -465,7 +473,7 @@ static enum rt_status sort_all(struct job *j, struct rt_error *e)
     if (is_counted(j)) return sort_counted(j, e);
     size_t n = (size_t)j->s->length, workers = (size_t)rt_thread_count();
     bool together = !j->ranked && n >= LONG && j->s->rows < 2 * (int64_t)workers;
-    size_t bytes = j->row_bytes * (together ? 1 : workers);
+    size_t bytes = j->row_bytes * (together || j->s->rows == 1 ? 1 : workers);
     struct slices s = {.n = n, .count = workers};
     if (bytes > 0) j->scratch = rt_alloc(bytes);
     if (!j->quick) s.counts = rt_alloc(workers * sizeof *s.counts);

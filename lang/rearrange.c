@@ -31,28 +31,43 @@ static void copy(lua_State *L, struct rt_array to, struct rt_array from)
 
 /* ---- roll ---- */
 
+/* Into `to`, which is new. */
+static void roll_into(lua_State *L, const struct rt_array *to, const struct rt_array *a, int axis, int64_t shift)
+{
+    int64_t n = a->shape[axis];
+    if (n == 0) return;
+    shift = (shift % n + n) % n;
+    copy(L, part(to, axis, shift, n - shift, 1), part(a, axis, 0, n - shift, 1));
+    copy(L, part(to, axis, 0, shift, 1), part(a, axis, n - shift, shift, 1));
+}
+
 /* Pushes `a` rolled along one axis. */
 static const struct rt_array *push_rolled(lua_State *L, const struct rt_array *a, int axis, int64_t shift)
 {
-    int64_t n = a->shape[axis];
-    struct rt_array *out = push_new(L, a, a->ndim, a->shape);
-    if (n == 0) return out;
-    shift = (shift % n + n) % n;
-    copy(L, part(out, axis, shift, n - shift, 1), part(a, axis, 0, n - shift, 1));
-    copy(L, part(out, axis, 0, shift, 1), part(a, axis, n - shift, shift, 1));
+    const struct rt_array *out = push_new(L, a, a->ndim, a->shape);
+    roll_into(L, out, a, axis, shift);
+    return out;
+}
+
+/* The elements of a contiguous array as one axis, borrowed. */
+static struct rt_array line_of(const struct rt_array *a)
+{
+    struct rt_array out = *a;
+    out.ndim = 1;
+    out.shape[0] = rt_array_size(a);
+    out.strides[0] = 1;
     return out;
 }
 
 static int roll_all(lua_State *L, const struct rt_array *a, int64_t shift)
 {
-    int64_t size = rt_array_size(a);
-    struct rt_array *line = lg_new_array(L);
-    lg_check(L, kn_contiguous(a, line, lg_error_box(L)));
-    line->ndim = 1;
-    line->shape[0] = size;
-    line->strides[0] = 1;
-    const struct rt_array *rolled = push_rolled(L, line, 0, shift);
-    lg_check(L, rt_array_reshape(rolled, a->ndim, a->shape, lg_new_array(L), lg_error_box(L)));
+    if (!rt_array_contiguous(a)) {
+        struct rt_array *whole = lg_new_array(L);
+        lg_check(L, kn_contiguous(a, whole, lg_error_box(L)));
+        a = whole;
+    }
+    const struct rt_array *out = push_new(L, a, a->ndim, a->shape), from = line_of(a), to = line_of(out);
+    roll_into(L, &to, &from, 0, shift);
     return 1;
 }
 

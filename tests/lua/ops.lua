@@ -298,6 +298,18 @@ for _, device in ipairs(t.devices()) do
         assert(y:nextafter(1e9):nextafter(-1e9):equal(y) and y:isnormal():all())
       end
     end
+    for _, dtype in ipairs { "float32", "float64" } do -- without leading digits, infinite, NaN; in vectors and behind them
+      local tiny = dtype == "float32" and 2 ^ -149 or 2 ^ -1074
+      local x = gpu.array({ 0, -0.0, 1, -0.5, 3e5, tiny, -tiny * 5, tiny * 2 ^ 22, 1 / 0, -1 / 0, 0 / 0, 1e-38 }, dtype, device)
+      x = x:tile(9)
+      local mantissa, exponent = x:frexp()
+      local plain = x:ne(0) & x:isfinite()
+      assert(mantissa:ldexp(exponent)[plain]:equal(x[plain]) and exponent[~plain]:eq(0):all(), dtype)
+      assert(mantissa:abs()[plain]:ge(0.5):all() and mantissa:abs()[plain]:lt(1):all(), dtype)
+      local same = mantissa:eq(x) | (mantissa:isnan() & x:isnan())
+      assert(same[~plain]:all() and mantissa:signbit():equal(x:signbit()), dtype)
+      assert(mantissa.dtype == dtype and exponent.dtype == "int32")
+    end
     for _, name in ipairs { "nextafter", "divmod", "remquo" } do
       t.raises({ name, "needs an array" }, gpu[name], 1, 2)
       t.raises("complex", gpu[name], gpu.zeros(2, "complex64", device), 1)
