@@ -517,7 +517,9 @@ static bool is_straight(const struct kn_run *r)
 /* Whether a value takes about as long as the loop over it, not the memory: some tenths of a nanosecond and more. */
 static bool takes_long(const struct kn_node *n)
 {
-    if (n->kind != KN_NODE_OP || kn_op_texts[n->op].rule != KN_RULE_FLOAT) return false;
+    if (n->kind != KN_NODE_OP) return false;
+    if (n->op == KN_GCD || n->op == KN_LCM) return true;
+    if (kn_op_texts[n->op].rule != KN_RULE_FLOAT) return false;
     switch (n->op) {
     case KN_DIV:
     case KN_RECIPROCAL:

@@ -308,6 +308,7 @@ static void double_to_int(void *out, const void *in, size_t n)
 #include "kernels/loops_parted.h"
 #include "kernels/loops_steps.h"
 #include "kernels/loops_exponents.h"
+#include "kernels/loops_gcd.h"
 #include "kernels/loops_places.h"
 
 #include "kernels/loops_keep.h"
