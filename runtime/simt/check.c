@@ -7,6 +7,7 @@
 #include "runtime/threads.h"
 #include "runtime/simt/async.h"
 #include "runtime/simt/check_cells.h"
+#include "runtime/simt/check_mixed.h"
 #include "runtime/simt/check_order.h"
 #include "runtime/simt/heap.h"
 
@@ -63,24 +64,13 @@ static enum watched watched_of(const struct simt_program *p, const struct insn *
     return is_division(i, opcode) ? WATCH_DIVISION : sync_of(i);
 }
 
-static bool constant_in(const struct simt_program *p, const struct function *f, uint32_t slot, int64_t *value)
-{
-    const struct constant *c = f->const_count ? p->constants + f->const_first : NULL;
-    for (uint32_t k = 0; k < f->const_count; k++)
-        if (c[k].slot == slot) {
-            *value = (int64_t)c[k].value;
-            return true;
-        }
-    return false;
-}
-
 /* Does it load from within a __constant__ variable, which nobody writes, at an address that the code has? */
 static bool is_known_constant(const struct simt_program *p, const struct function *f, uint32_t pc)
 {
     const struct insn *i = &p->code[pc];
     uint64_t bytes = (uint64_t)i->size * i->count;
     int64_t base;
-    if (!starts_with(p->places[pc].opcode, "ld.const") || !constant_in(p, f, i->a, &base)) return false;
+    if (!starts_with(p->places[pc].opcode, "ld.const") || !simt_check_constant(p, f, i->a, &base)) return false;
     uint64_t at = (uint64_t)base + (uint64_t)i->imm;
     for (uint32_t k = 0; k < p->global_count; k++) {
         const struct global *g = &p->globals[k];
@@ -93,7 +83,9 @@ static bool is_known_constant(const struct simt_program *p, const struct functio
 static unsigned add_site(struct simt_check *c, const struct site *s)
 {
     const struct place *at = &c->program->places[s->pc];
-    unsigned atomic = s->access == ACCESS_ATOMIC, base = atomic * MAX_SITES / 2, *count = &c->site_count[atomic];
+    bool less = access_of(s) == ACCESS_READ && (s->strong || s->guesses);
+    unsigned special = s->access == ACCESS_ATOMIC || (c->mixes && less), base = special * MAX_SITES / 2;
+    unsigned *count = &c->site_count[special];
     for (unsigned k = *count; k-- > 1;) {
         const struct site *o = &c->sites[base + k];
         const struct place *there = &c->program->places[o->pc];
@@ -140,75 +132,6 @@ static bool is_relaxed(const char *opcode)
     return strstr(opcode, ".relaxed") || strstr(opcode, ".acquire") || strstr(opcode, ".release");
 }
 
-/* ---- guesses ---- */
-/* Loops that update by one begin with a plain read of what the compare-and-swap then expects:
- *   old = *p; do { seen = old; old = atomicCAS(p, seen, ...); } while (seen != old);
- * They are found by following the loaded value, and the address, through moves and additions of constants. */
-#define GUESS_REACH 64 /* instructions before and behind the load */
-#define GUESS_SLOTS 8
-struct guess {
-    const struct simt_program *program;
-    const struct function *function;
-    const struct insn *load;
-    uint32_t held[GUESS_SLOTS], held_count; /* slots that have the value */
-    uint32_t near[GUESS_SLOTS], near_count; /* slots that have the address, and how much more */
-    int64_t apart[GUESS_SLOTS];
-};
-
-/* What the instruction does to the slots; false: the address is lost. */
-static bool follow(struct guess *g, const struct insn *i, const char *opcode)
-{
-    bool adds = starts_with(opcode, "add."), moves = starts_with(opcode, "mov."), copies = false;
-    int64_t more = 0;
-    if (i->memory == MEMORY_STORE || i->run == simt_op_bra) return true; /* they write no slot */
-    if (i->d == g->load->a) return false;
-    for (uint32_t n = 0; n < g->held_count; n++) copies |= moves && i->a == g->held[n];
-    for (uint32_t n = 0; n < g->held_count; n++)
-        if (i->d == g->held[n]) g->held[n--] = g->held[--g->held_count];
-    for (uint32_t n = 1; n < g->near_count; n++)
-        if (i->d == g->near[n]) {
-            g->near[n] = g->near[--g->near_count];
-            g->apart[n--] = g->apart[g->near_count];
-        }
-    if (copies && g->held_count < GUESS_SLOTS) g->held[g->held_count++] = i->d;
-    if (adds && i->a == g->load->a && g->near_count < GUESS_SLOTS &&
-        constant_in(g->program, g->function, i->b, &more)) {
-        g->apart[g->near_count] = more;
-        g->near[g->near_count++] = i->d;
-    }
-    return true;
-}
-
-static bool swaps_guess(const struct guess *g, const struct insn *i)
-{
-    bool there = false, expected = false;
-    if (!simt_is_swap(i) || i->size != g->load->size || i->space != g->load->space) return false;
-    for (uint32_t n = 0; n < g->near_count; n++) there |= i->a == g->near[n] && g->apart[n] + i->imm == g->load->imm;
-    for (uint32_t n = 0; n < g->held_count; n++) expected |= i->b == g->held[n];
-    return there && expected;
-}
-
-static bool is_guess(const struct simt_program *p, uint32_t pc)
-{
-    struct guess g = {.program = p, .load = &p->code[pc], .near_count = 1};
-    g.near[0] = g.load->a;
-    if (g.load->memory != MEMORY_LOAD || g.load->count != 1 || g.load->d == g.load->a) return false;
-    for (uint32_t k = 0; k < p->function_count; k++)
-        if (pc >= p->functions[k].setup && pc < p->functions[k].end) g.function = &p->functions[k];
-    if (!g.function) return false;
-    uint32_t start = pc - g.function->setup > GUESS_REACH ? pc - GUESS_REACH : g.function->setup;
-    for (uint32_t k = start; k < pc; k++)
-        if (!follow(&g, &p->code[k], p->places[k].opcode)) g.near_count = 1;
-    g.held[g.held_count++] = g.load->d;
-    for (uint32_t k = pc + 1; k < g.function->end && k <= pc + GUESS_REACH && g.held_count; k++) {
-        const struct insn *i = &p->code[k];
-        if (swaps_guess(&g, i)) return true;
-        if (i->run == simt_op_ret || i->run == simt_op_exit) return false;
-        if (!follow(&g, i, p->places[k].opcode)) return false;
-    }
-    return false;
-}
-
 /* The number of what an instruction does in its line. */
 static unsigned site_at(struct simt_check *c, uint32_t pc)
 {
@@ -217,7 +140,7 @@ static unsigned site_at(struct simt_check *c, uint32_t pc)
     struct site s = {.pc = pc, .access = frees ? ACCESS_FREE : access_by(i)}, reading;
     s.strong = s.access == ACCESS_ATOMIC || i->flags & F_SPIN;
     s.is_volatile = s.strong && s.access != ACCESS_ATOMIC && !is_relaxed(c->program->places[pc].opcode);
-    s.guesses = c->swaps_some && !s.strong && is_guess(c->program, pc);
+    s.guesses = c->swaps_some && !s.strong && simt_check_is_guess(c->program, pc);
     bool copy = starts_with(c->program->places[pc].opcode, "cp.async.");
     s.copies = copy && i->memory == MEMORY_STORE;
     s.fetches = copy && (i->memory == MEMORY_LOAD || simt_is_fill(i));
@@ -274,13 +197,14 @@ static bool launch_start(struct simt_observer *o, const struct simt_launch *l, s
     if (!c->watch || !c->site_of || !c->sites) return no_memory(fault, l);
     for (uint32_t pc = 0; pc < p->code_count; pc++) c->swaps_some |= simt_is_swap(&p->code[pc]);
     simt_texels_find(c);
+    c->mixes = simt_check_mixes(c);
     for (uint32_t k = 0; k < p->function_count; k++) { /* but for other kernels */
         const struct function *f = &p->functions[k];
         for (uint32_t pc = f->setup; (!f->is_entry || f == l->function->code) && pc < f->end; pc++) watch_one(c, f, pc);
     }
     for (unsigned k = 1; k < c->site_count[0]; k++)
         if (c->sites[k].access == ACCESS_WRITE) add_kept(c, k);
-    c->exact = c->releases_some;
+    c->exact = c->releases_some || c->mixes;
     if (!simt_inputs_find(c) || !simt_steady_begin(c)) return no_memory(fault, l);
     c->observer.watch = c->watch;
     return true;

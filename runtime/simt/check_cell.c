@@ -97,15 +97,16 @@ static void note_reader(const struct actor *x, record *a, record *b)
         if (gone(x, *b)) *b = 0;
     } else if (gone(x, *b)) {
         *b = x->me;
-    } else if (record_atomic(*b) ? is_atomic(x, *b) && !x->access->site->strong
-                                 : record_block(*a) == record_block(*b) && record_block(*a) != record_block(x->me)) {
+    } else if (is_atomic(x, *b) || site_of(x, *b)->kept_of
+                   ? is_atomic(x, *b) && !x->access->site->strong
+                   : record_block(*a) == record_block(*b) && record_block(*a) != record_block(x->me)) {
         *b = x->me;
     }
 }
 
 static bool has_stored(const struct actor *x, record r)
 {
-    return record_atomic(r) && !site_of(x, r)->fails;
+    return record_atomic(x->access->check->sites, r) && !site_of(x, r)->fails;
 }
 
 static void read_cell(struct actor *x, record *w, record *a, record *b)
@@ -132,7 +133,7 @@ static bool gives_way(const struct actor *x, record past, record r)
 static void keep_past(const struct actor *x, record r, record *a, record *b)
 {
     const struct simt_check *c = x->access->check;
-    if (is_past(x, r) || (record_atomic(r) && gone(x, r))) return;
+    if (is_past(x, r) || (record_special(r) && gone(x, r))) return;
     record kept = c->exact ? 0 : kept_record(c->sites, r, true);
     if (kept) r = kept;
     bool one_block = record_block(*a) == record_block(*b);

@@ -35,7 +35,7 @@ static inline const struct site *site_of(const struct actor *x, record r)
 
 static inline bool is_atomic(const struct actor *x, record r)
 {
-    return record_atomic(r) && !site_of(x, r)->kept_of;
+    return site_of(x, r)->access == ACCESS_ATOMIC;
 }
 
 static inline bool is_writing_atomic(const struct actor *x, record r)

@@ -2,14 +2,14 @@
  * of matrices and copies, check_race.c keeps who touched which bytes in the memory of check_shadow.c, check_cell.c has
  * the rule for what is a race, check_listed.c for a cell of which three records can't tell, check_history.c keeps who
  * touched that, check_readers.c who else may have read it, check_strips.c and check_rows.c keep rows of global memory,
- * check_pairs.c and check_words.c single cells, check_inputs.c and check_own.c, by what check_sums.c
- * computes, know what needs no such record, check_once.c and check_recall.c what needs it later, check_heap.c follows
- * malloc and free, check_shared.c, check_near.c and check_parts.c see what needs no closer look in shared memory,
- * check_steady.c which blocks need none, check_cluster.c sees what blocks of a cluster do to each other, check_copies.c
- * and check_bulk.c follow copies that are under way, check_texels.c what is touched by textures and surfaces,
- * check_sync.c keeps when threads met, check_order.c, by the sets of check_seen.c, who has seen what through atomics,
- * check_releases.c the same where that is too much, check_clocks.c who has waited for whom at mbarriers, check_report.c
- * collects what is found. check_record.h has what they keep of who touched what. */
+ * check_pairs.c and check_words.c single cells, check_mixed.c sees where one of a thread's is not to stand for others,
+ * check_inputs.c and check_own.c, by what check_sums.c computes, know what needs no such record, check_once.c and
+ * check_recall.c what needs it later, check_heap.c follows malloc and free, check_shared.c, check_near.c and
+ * check_parts.c see what needs no closer look in shared memory, check_steady.c which blocks need none, check_cluster.c
+ * sees what blocks of a cluster do to each other, check_copies.c and check_bulk.c follow copies that are under way,
+ * check_texels.c what is touched by textures and surfaces, check_sync.c keeps when threads met, check_order.c and
+ * check_seen.c who has seen what through atomics, check_releases.c the same where that is too much, check_clocks.c who
+ * has waited for whom at mbarriers, check_report.c collects what is found. */
 #ifndef SIMT_CHECK_INSIDE_H
 #define SIMT_CHECK_INSIDE_H
 
@@ -209,10 +209,10 @@ struct simt_check {
     bool follows_texels;                 /* textures and surfaces can race: check_texels.c */
     bool stores_texels;                  /* there are stores to surfaces, or reductions */
     bool narrow;                         /* there are accesses of less than 4 bytes that may be to shared memory */
-    uint64_t reads_words; /* variables of shared memory of which words are read, by bits: check_parts.c */
-    bool swaps_some;      /* there are compare-and-swaps */
-    bool narrow_strong;   /* there are atomics, or volatile accesses, of less than 4 bytes */
-    bool untracked;       /* there are instructions that write memory unseen */
+    uint64_t reads_words;   /* variables of shared memory of which words are read, by bits: check_parts.c */
+    bool swaps_some, mixes; /* compare-and-swaps; memory that not all accesses race alike for: check_mixed.h */
+    bool narrow_strong;     /* there are atomics, or volatile accesses, of less than 4 bytes */
+    bool untracked;         /* there are instructions that write memory unseen */
     struct steadiness steady;
     bool knows_inputs; /* what is not in these allocations needs no records: check_inputs.c */
     uint64_t *outputs;

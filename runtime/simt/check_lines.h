@@ -83,7 +83,8 @@ static inline struct stretch stretch_at(uint64_t address, unsigned bytes, record
 /* An access that does not race with all that others race with may not take their place. */
 static inline bool replaces_none(const struct access *a)
 {
-    return a->kind == ACCESS_ATOMIC || (a->check->exact && a->site->strong);
+    const struct simt_check *c = a->check;
+    return a->kind == ACCESS_ATOMIC || (c->exact && a->site->strong) || (c->mixes && a->site->guesses);
 }
 
 /* Nobody has touched the line in this launch. `launch` comes last, since is_settled looks without the lock. */

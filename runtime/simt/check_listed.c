@@ -175,7 +175,8 @@ static bool has_counted(const struct actor *x, const struct history *h)
 static bool set_aside(const struct actor *x, const struct past *p, const struct past *last, record *r)
 {
     const struct site *sites = x->access->check->sites;
-    if (!p->has_value || !is_write(x->access->check, last->who)) return true;
+    if (!p->has_value) return true;
+    if (!is_write(x->access->check, last->who)) return false; /* an atomic has changed what it left there */
     *r = kept_record(sites, *r, true);
     return *r && last->has_value && last->value == p->value;
 }
@@ -193,7 +194,7 @@ static bool fits(const struct actor *x, struct history *h, record *to)
         {
             record r = p->who + ((record)l << THREAD_AT), moved = r;
             const struct past *was = last;
-            if (stores && (!written++ || record_atomic(r) || !record_atomic(write))) {
+            if (stores && (!written++ || record_special(r) || !record_special(write))) {
                 moved = write, write = r, last = p;
                 if (moved && !set_aside(x, was, p, &moved)) return false;
             } else if (stores && !set_aside(x, p, last, &moved)) {

@@ -25,7 +25,7 @@ static const struct moments_of *moments_of(struct block *b, record seen)
     for (uint32_t k = 0; k < count; k++) {
         record r = c->moments[k];
         const struct site *s = &c->sites[record_site(r)];
-        bool reads = access_of(s) == ACCESS_READ && !record_atomic(r) && r >= seen;
+        bool reads = access_of(s) == ACCESS_READ && !record_special(r) && r >= seen;
         x->reads |= (uint32_t)reads << k;
         x->writes |= (uint32_t)(access_of(s) != ACCESS_READ) << k;
     }

@@ -94,7 +94,7 @@ static bool joined(const struct simt_check *c, const struct three *x, uint64_t w
 
 static bool is_addition(const struct simt_check *c, record r)
 {
-    return record_atomic(r) && !c->sites[record_site(r)].fails;
+    return record_atomic(c->sites, r) && !c->sites[record_site(r)].fails;
 }
 
 /* An atomic where there were only atomics. Of three two will do, of different blocks where there are some: what races
@@ -121,7 +121,7 @@ static bool add_failing(const struct toucher *t, uint64_t v, record me, short_re
     const struct simt_check *c = t->access->check;
     if (!(v >> 32) || c->releases_some) return false;
     record low = lengthened(c, (short_record)v), high = lengthened(c, v >> 32);
-    if (!record_atomic(low) || !record_atomic(high)) return false;
+    if (!record_atomic(c->sites, low) || !record_atomic(c->sites, high)) return false;
     if (record_block(low) != record_block(high)) { /* one of them is of another block than whoever comes */
         *to = v;
         return record_block(low) != record_block(me) && record_block(high) != record_block(me);
@@ -141,7 +141,7 @@ static inline bool reads_own(const struct toucher *t, uint64_t v, short_record m
     bool written = has_written(c, first), reads = !written || high;
     *to = reads ? v : low | (uint64_t)mine << 32;
     return !reads ||
-           (written == (high != 0) && !record_atomic(last) && !(high && is_write(c, last)) && last >= t->now.seen);
+           (written == (high != 0) && !record_special(last) && !(high && is_write(c, last)) && last >= t->now.seen);
 }
 
 static bool add_reader(const struct toucher *t, uint64_t v, record me, short_record mine, uint64_t *to)
@@ -339,7 +339,7 @@ bool simt_pairs_count(const struct access *a, struct line *l, unsigned lane)
     pair *p = pair_at(l, log, a->at[lane]);
     uint64_t v = take(a->check, p), to = v;
     bool counts = !t.now.exact && t.moment != MOMENTS && v < PAIR_LISTED && v >> 32 &&
-                  record_atomic(lengthened(a->check, v >> 32)) &&
+                  record_special(lengthened(a->check, v >> 32)) &&
                   (((uint32_t)v ^ v >> 32) >> (THREAD_BITS + MOMENT_BITS)) != 0 &&
                   add_atomic(&t, v, a->me + ((record)lane << THREAD_AT), t.me + (lane << MOMENT_BITS), &to);
     counts = counts && (((uint32_t)to ^ to >> 32) >> (THREAD_BITS + MOMENT_BITS)) != 0;

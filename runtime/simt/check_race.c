@@ -297,7 +297,7 @@ static uint32_t touch_alike(const struct access *a, uint32_t m, bool shared)
 bool simt_race_stand_for_all(const struct access *a, record one, record other)
 {
     const struct site *sites = a->check->sites;
-    if (!record_atomic(one) || !record_atomic(other)) return false;
+    if (!record_atomic(sites, one) || !record_atomic(sites, other)) return false;
     if (sites[record_site(one)].fails || sites[record_site(other)].fails) return false;
     if (sites[record_site(one)].kept_of || sites[record_site(other)].kept_of) return false;
     if ((one ^ other) >= BLOCK_SPAN) return true;
@@ -320,7 +320,7 @@ bool simt_race_counter(const struct access *a, unsigned lane)
         const struct history *h =
             a->check->exact && w[0] == LISTED ? simt_history_find(a->check, NULL, a->at[lane], a->bytes) : NULL;
         counts = h && h->counter;
-        if (!a->check->exact) counts = record_atomic(w[0]) && simt_race_stand_for_all(a, w[n], w[2 * n]);
+        if (!a->check->exact) counts = record_special(w[0]) && simt_race_stand_for_all(a, w[n], w[2 * n]);
         if (counts && !h) w[0] = a->me + ((uint64_t)lane << THREAD_AT);
     }
     unlock_line(a->check, l);

@@ -42,8 +42,9 @@ static inline unsigned record_thread(record r)
 {
     return (unsigned)(r >> THREAD_AT) & ((1u << THREAD_BITS) - 1);
 }
-/* Atomics have the upper half of the sites' numbers, and stores that are kept beside readers. */
-static inline bool record_atomic(record r)
+/* The upper half of the sites' numbers: atomics, stores that are kept beside readers, and, where memory is touched by
+ * plain accesses, too, loads that race with less than those. */
+static inline bool record_special(record r)
 {
     return r & (MAX_SITES / 2);
 }
@@ -110,6 +111,12 @@ struct site {
 static inline enum simt_access access_of(const struct site *s)
 {
     return s->fails ? ACCESS_READ : s->access;
+}
+/* Is it of an atomic, or of a store that is kept beside readers? */
+static inline bool record_atomic(const struct site *sites, record r)
+{
+    const struct site *s = &sites[record_site(r)];
+    return record_special(r) && (s->access == ACCESS_ATOMIC || s->kept_of);
 }
 /* A store's record beside a cell's readers; 0: there is none. */
 static inline record kept_record(const struct site *sites, record r, bool same)

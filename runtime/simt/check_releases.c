@@ -71,7 +71,7 @@ static bool covers(const struct simt_check *c, const struct release *r, record e
     uint32_t time = record_time(e);
     unsigned thread = record_thread(e);
     bool bulk = c->sites[record_site(e)].bulk; /* releases nothing */
-    bool releases = record_atomic(e) && !bulk && time <= r->time && is_itself(c, r, e);
+    bool releases = record_special(e) && !bulk && time <= r->time && is_itself(c, r, e);
     if (r->partly && time <= r->time) return true;
     return time < r->fence.block_time || (thread == r->thread && (time < r->fence.time || releases)) ||
            (thread / SIMT_WARP == r->thread / SIMT_WARP && time < r->fence.warp_time);
