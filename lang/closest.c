@@ -162,7 +162,7 @@ static const char *const synonyms[][2] = {
     {"gaussian_filter1d", "gpu.ndimage.gaussian_filter(x, {0, sigma})"},
     {"grey_erosion", "gpu.ndimage.minimum_filter"}, {"grey_dilation", "gpu.ndimage.maximum_filter"},
     {"convolve1d", "gpu.ndimage.convolve"}, {"correlate1d", "gpu.ndimage.correlate"},
-    {"length", "#x, or x.size"}, {"is_available", "gpu.device().kind == \"cuda\""}, {"device_count", "#gpu.devices()"},
+    {"length", "#x, or x.size"}, {"forEach", "for i, v in ipairs(x) do"}, {"is_available", "gpu.device().kind == \"cuda\""}, {"device_count", "#gpu.devices()"},
     {"set_device", "gpu.device(\"cuda:0\")"}, {"current_device", "gpu.device()"}, {"get_device_name", "gpu.device().model"},
     {"get_device_properties", "gpu.device()"}, {"mem_get_info", "gpu.memory()"}, {"memory_allocated", "gpu.memory().in_use"},
     {"empty_cache", "gpu.memory_trim()"}, {"module", "gpu.kernel{file = \"saxpy.cu\"}"}, {"Module", "gpu.kernel{file = \"saxpy.cu\"}"},

@@ -27,6 +27,8 @@ void lg_check_place(lua_State *L, int idx, struct lg_placement *p)
     p->device = rt_device_open(name, e);
     if (!p->device && e->status == RT_INVALID) {
         rt_error_clear(e);
+        const char *meant = lg_dtype_meant(name);
+        if (meant) luaL_error(L, "'%s' is neither a dtype nor a device; did you mean \"%s\"?", name, meant);
         luaL_error(L, "'%s' is neither a dtype (such as \"float32\") nor a device (such as \"cpu\")", name);
     }
     if (!p->device) lg_raise(L, e);

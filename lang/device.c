@@ -1,7 +1,9 @@
 /* Device objects, the default device and dtypes as arguments. A device object is one userdata per device and state, so
  * Lua's == tells devices apart. */
+#include <ctype.h>
 #include <string.h>
 #include "lang/card.h"
+#include "runtime/spelling.h"
 
 static const char devices_key; /* registry table: rt_device * -> userdata */
 
@@ -42,6 +44,29 @@ struct rt_device *lg_check_device(lua_State *L, int idx)
     struct rt_device *d = rt_device_open(lua_tostring(L, idx), e);
     if (!d) lg_raise(L, e);
     return d;
+}
+
+const char *lg_dtype_meant(const char *name)
+{
+    static const char *const codes[][2] = {{"f2", "float16"},   {"f4", "float32"},    {"f8", "float64"},
+                                           {"i1", "int8"},      {"i2", "int16"},      {"i4", "int32"},
+                                           {"i8", "int64"},     {"u1", "uint8"},      {"u4", "uint32"},
+                                           {"c8", "complex64"}, {"c16", "complex128"}};
+    const char *dot = strrchr(name, '.'), *best = NULL;
+    char plain[16];
+    size_t n = 0;
+    for (const char *p = dot ? dot + 1 : name; *p && n < sizeof plain - 1; p++)
+        plain[n++] = (char)tolower((unsigned char)*p);
+    plain[n] = '\0';
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        if (strcmp(plain, codes[i][0]) == 0) return codes[i][1];
+    for (int t = 0, least = n < 4 ? 0 : 2; t < RT_DTYPE_COUNT; t++) {
+        int distance = rt_spelling_distance(plain, rt_dtypes[t].name);
+        if (distance > least || (best && distance == least)) continue;
+        least = distance;
+        best = rt_dtypes[t].name;
+    }
+    return best;
 }
 
 enum rt_dtype lg_check_dtype(lua_State *L, int idx, enum rt_dtype fallback)

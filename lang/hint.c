@@ -31,10 +31,13 @@
     "a list is filled by a loop, local t = {} for i = 1, 3 do t[i] = 2 * i end; of arrays it is 2 * gpu.range(1, 3)"
 #define WRITE                                                                                                          \
     "what print puts between and behind values is not chosen: io.write(x, \" \", y) writes just what it is given"
-#define DEFAULT "what an argument is without a value is said in the function: b = b or 3"
-#define NOT     "'not' is written out, not x; ~x is of integers and masks"
-#define JOINED  "a line that begins with ( or { goes on with the one before: a ; in front of it parts them"
-#define PICK    "x if c else y, or c ? x : y, is written c and x or y; of arrays gpu.where(c, x, y)"
+#define DEFAULT  "what an argument is without a value is said in the function: b = b or 3"
+#define NOT      "'not' is written out, not x; ~x is of integers and masks"
+#define JOINED   "a line that begins with ( or { goes on with the one before: a ; in front of it parts them"
+#define PROMPT   "the code is what stands behind the prompt: it goes in without that, and without what was answered"
+#define ELEMENTS "*, / and ^ work element by element; the matrix product is A:matmul(B)"
+#define RETURN   "what a function gives stands behind return: function f(x) return x + 1 end"
+#define PICK     "x if c else y, or c ? x : y, is written c and x or y; of arrays gpu.where(c, x, y)"
 
 /* The first row that holds. `message` is part of Lua's message, with $ its end (NULL: any about syntax), `tokens` a run
  * of tokens that has the place of the error in it or before it; "..." in front: that stands anywhere in the line, "^":
@@ -46,6 +49,7 @@ static const struct {
 } hints[] = {
     {NULL, "line: try :", TRY},
     {"'}' expected", "line: try {", TRY},
+    {"'...' expected near '*'", NULL, "arguments of any number are function f(...), a table of them {...}"},
     {NULL, "! =", "'not equal' is written ~=; of arrays x:ne(y)"},
     {NULL, "< >", "'not equal' is written ~=; of arrays x:ne(y)"},
     {NULL, "= ! NAME", "'not' is written out, not x; what a command prints is io.popen(\"ls\"):read(\"a\")"},
@@ -56,6 +60,7 @@ static const struct {
     {NULL, "| |", "'or' is written out, a or b; of masks a | b"},
     {NULL, "+ +", "Lua has no ++: write i = i + 1"},
     {NULL, "== =", EQUAL},
+    {"unexpected symbol near '='", "... until", EQUAL},
     {NULL, "OP =", "Lua has no += and the like: write x = x + 1, or x:add_(1) to change an array in place"},
     {NULL, "* *", "a power is written x ^ y"},
     {NULL, "- >", FUNCT},
@@ -64,6 +69,9 @@ static const struct {
     {NULL, "?", PICK},
     {"'then' expected near 'else'", "... if", PICK},
     {"<eof> expected near 'if'", NULL, PICK},
+    {NULL, "^ NUMBER >", PROMPT},
+    {NULL, "^ >>", PROMPT},
+    {NULL, "^ >", PROMPT},
     {NULL, "^ @", "Lua has no decorators: a kernel is CUDA C in gpu.kernel [[ ... ]]"},
     {NULL, "@", "the matrix product is A:matmul(B)"},
     {NULL, "<< <", "a launch k<<<grid, block>>>(x) is written k(grid, block)(x)"},
@@ -128,8 +136,20 @@ static const struct {
     {"near 'end'", ", end", WRITE},
     {"<name> expected near 'end'", ". end",
      "'end' is a word of Lua's: a field of that name is x[\"end\"], the last element x[-1]"},
+    {"<name> expected near '*'", ". *", ELEMENTS},
+    {"<name> expected near '/'", ". /", ELEMENTS},
+    {"<name> expected near '^'", ". ^", ELEMENTS},
+    {NULL, "\\", "equations are solved by gpu.linalg.solve(A, b)"},
+    {"syntax error near '+'", "... function", RETURN},
+    {"syntax error near '-'", "... function", RETURN},
+    {"syntax error near '*'", "... function", RETURN},
+    {"syntax error near '/'", "... function", RETURN},
+    {NULL, "STRING STRING STRING", "a string of several lines is [[ ... ]]"},
+    {"invalid escape sequence", NULL,
+     "a backslash is written twice, \"a\\\\b\", or in [[a\\b]]; patterns have %d for digits"},
     {"malformed number", NULL,
      "a number has no suffix and no _: 3, 0.5, 1e-3, 0xff; in a launch it becomes what the parameter is"},
+    {"unfinished string", "... STRING NAME", "a quote is written \\' in a string, or between the others: \"it's\""},
     {"unfinished string", NULL, "a string ends in its line; one of several lines is [[ ... ]]"},
     {"')' expected near '='", "... print (", WRITE},
     {"')' expected near '='", "... function (", DEFAULT},
@@ -197,6 +217,8 @@ static const struct {
     {"bitwise operation on a boolean", "... ~ true", NOT},
     {"bitwise operation on a boolean", "... ~ NAME", NOT},
     {"attempt to add a 'string'", NULL, JOIN},
+    {"attempt to add a 'number' with a 'string'", NULL, JOIN},
+    {"'read' (invalid format)", NULL, "io.read reads what is typed; a file's text is io.open(name):read(\"a\")"},
     {"add' (array or number expected, got string)", NULL, JOIN},
     {"index a number value (field", "... ] [",
      "several indices go in one table, x[{1, 2}]; an element is a number, which has no indices"},

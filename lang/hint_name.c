@@ -95,6 +95,12 @@ static const struct {
     {"time", "os.time() and os.clock() tell the time, gpu.time(f) and %time measure it; os.execute(\"sleep 1\") waits"},
     {"random", "a number is math.random(), arrays are gpu.random.uniform(0, 1, n) and gpu.random.normal(0, 1, n)"},
     {"continue", "Lua has no continue: goto continue leaves the round where ::continue:: stands before its end"},
+    {"getcwd", "it is written io.popen(\"pwd\"):read(), or %pwd"},
+    {"chdir", "it is written %cd folder"},
+    {"listdir", "it is written for name in io.popen(\"ls\"):lines() do, or !ls"},
+    {"sys", "a script's arguments are in arg, _VERSION is Lua's; os.exit() leaves"},
+    {"json", "a file of numbers is read by gpu.load(\"x.json\"), written by gpu.save(\"x.json\", x)"},
+    {"re", "patterns are Lua's own, s:match(\"%d+\"), s:gmatch(\"%a+\"), s:gsub(\"a\", \"b\")"},
     {"pass", "an empty block has nothing in it: if x then end"},
     {"vars", "it is written %whos"},
     {"globals", "it is written %whos"},
@@ -127,6 +133,9 @@ static const struct {
     {"append", "strings are joined by .., s = s .. t", "it is written t[#t + 1] = x"},
     {"push", "strings are joined by .., s = s .. t", "it is written t[#t + 1] = x"},
     {"push_back", "strings are joined by .., s = s .. t", "it is written t[#t + 1] = x"},
+    {"map", NULL, "it is written for i, v in ipairs(t) do t[i] = f(v) end"},
+    {"filter", NULL, "it is written for _, v in ipairs(t) do if f(v) then u[#u + 1] = v end end"},
+    {"forEach", NULL, "it is written for _, v in ipairs(t) do f(v) end"},
     {"extend", NULL, "it is written for _, x in ipairs(u) do t[#t + 1] = x end"},
     {"pop", NULL, "it is written table.remove(t)"},
     {"keys", NULL, "its keys come by for k in pairs(t) do"},
@@ -365,6 +374,13 @@ static bool stands_once(const char *source, size_t length, const char *name)
     return times == 1;
 }
 
+/* Whether what follows the name at x gives a field of a table that name, {axis = 1}. */
+static bool is_key(struct lg_lexer x)
+{
+    struct lg_token t;
+    return lg_lexer_code(&x, &t) && lg_token_is(&x, &t, "=");
+}
+
 /* The dtype that the line names without quotes, as in gpu.zeros(3, float64), where that is a variable without a value;
  * pushed, else NULL. */
 static const char *push_bare_dtype(lua_State *L, const char *source, size_t length, int line)
@@ -375,7 +391,7 @@ static const char *push_bare_dtype(lua_State *L, const char *source, size_t leng
     lg_lexer_init(&x, source, length);
     for (; lg_lexer_code(&x, &t) && t.line <= line; before = t, lua_settop(L, top)) {
         bool behind = lg_token_is(&x, &before, ",") || lg_token_is(&x, &before, "=");
-        if (t.line < line || t.kind != LG_TOKEN_NAME || !behind) continue;
+        if (t.line < line || t.kind != LG_TOKEN_NAME || !behind || is_key(x)) continue;
         const char *name = lua_pushlstring(L, source + t.start, t.end - t.start);
         if (rt_dtype_find(name) == RT_DTYPE_COUNT || !stands_once(source, length, name)) continue;
         push_scope(L);
@@ -401,13 +417,6 @@ void lg_check_bare_dtype(lua_State *L)
     lua_settop(L, top);
 }
 
-/* Whether what follows the name at x gives a field of a table that name, {axis = 1}. */
-static bool is_key(struct lg_lexer x)
-{
-    struct lg_token t;
-    return lg_lexer_code(&x, &t) && lg_token_is(&x, &t, "=");
-}
-
 bool lg_push_unset(lua_State *L, const struct lg_place *p)
 {
     struct lg_lexer x;
@@ -416,8 +425,12 @@ bool lg_push_unset(lua_State *L, const struct lg_place *p)
     lg_lexer_init(&x, p->text, p->length);
     while (lg_lexer_code(&x, &t) && !lg_token_is(&x, &t, "=")) continue;
     if (t.kind == LG_TOKEN_END) lg_lexer_init(&x, p->text, p->length); /* else names in front are given values */
+    bool declares = false; /* these are the names of a loop, or of a function's parameters */
     for (; lg_lexer_code(&x, &t); before = t, lua_settop(L, top)) {
-        if (t.kind != LG_TOKEN_NAME || lg_token_is(&x, &before, ".") || lg_token_is(&x, &before, ":") || is_key(x))
+        if (t.keyword == LG_FOR || t.keyword == LG_FUNCTION) declares = true;
+        if (t.keyword == LG_IN || lg_token_is(&x, &t, "=") || lg_token_is(&x, &t, ")")) declares = false;
+        if (t.kind != LG_TOKEN_NAME || declares || lg_token_is(&x, &before, ".") || lg_token_is(&x, &before, ":") ||
+            is_key(x))
             continue;
         push_scope(L);
         const char *name = lua_pushlstring(L, p->text + t.start, t.end - t.start);
@@ -501,6 +514,15 @@ static bool ends_line(const char *message, const char *words)
     return line >= n && memcmp(message + line - n, words, n) == 0;
 }
 
+/* Whether a function or an operator was given nil. */
+static bool met_nil(const char *message)
+{
+    static const char *const said[] = {"got nil", "not by nil", "with nil", "compare nil with"};
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++)
+        if (strstr(message, said[i])) return true;
+    return false;
+}
+
 bool lg_push_name_hint(lua_State *L, const struct lg_place *p, const char *message)
 {
     int top = lua_gettop(L);
@@ -518,7 +540,7 @@ bool lg_push_name_hint(lua_State *L, const struct lg_place *p, const char *messa
         found = push_owner(L, p, &owner) && push_for_field(L, lua_gettop(L), name);
     } else if (strstr(message, "call a nil value") && (name = quoted(L, message, "(method '"))) {
         found = push_for_method(L, p, name);
-    } else if (strstr(message, "(array or number expected, got nil)")) {
+    } else if (met_nil(message)) {
         found = lg_push_unset(L, p);
     } else if (ends_line(message, "attempt to index a nil value")) {
         found = push_for_launch(L, p);

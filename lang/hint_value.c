@@ -2,6 +2,7 @@
  * which is nil, not m of a mask. */
 #include <string.h>
 #include "lang/array.h"
+#include "lang/closest.h"
 #include "lang/hint.h"
 #include "lang/lang.h"
 #include "lang/lexer.h"
@@ -134,6 +135,14 @@ static const char *of_length(lua_State *L, const char *code, const struct lg_tok
     return !named ? NULL : string ? "the length of a string is #s" : list ? "the length of a table is #t" : NULL;
 }
 
+/* On math.inf and the like; pushed, or NULL. */
+static const char *of_math(lua_State *L, const char *code, const struct lg_token *t)
+{
+    const char *name = lua_pushlstring(L, code + t[2].start, t[2].end - t[2].start);
+    const char *written = strcmp(name, "PI") == 0 ? "math.pi" : lg_push_synonym(L, name);
+    return written ? lua_pushfstring(L, "it is written %s", written) : NULL;
+}
+
 bool lg_push_missing(lua_State *L, const char *code, size_t length)
 {
     struct lg_lexer x;
@@ -141,10 +150,14 @@ bool lg_push_missing(lua_State *L, const char *code, size_t length)
     lg_last_line(&code, &length);
     size_t n = read_tokens(&x, code, length, t);
     const char *hint = NULL;
+    int top = lua_gettop(L);
     luaL_checkstack(L, 32, NULL);
     if (n == 4 && lg_token_is(&x, &t[1], "[") && t[2].kind == LG_TOKEN_NUMBER && lg_token_is(&x, &t[3], "]"))
         hint = of_element(L, code, t);
     if (n == 3 && lg_token_is(&x, &t[1], ".")) hint = of_length(L, code, t);
+    if (n == 3 && lg_token_is(&x, &t[0], "math") && lg_token_is(&x, &t[1], ".")) hint = of_math(L, code, t);
     if (hint) lua_pushfstring(L, "nil\n  hint: %s", hint);
+    if (hint) lua_insert(L, top + 1);
+    lua_settop(L, top + (hint != NULL));
     return hint != NULL;
 }

@@ -119,6 +119,8 @@ void lg_push_device(lua_State *L, struct rt_device *d);
 struct rt_device *lg_check_device(lua_State *L, int idx);
 bool lg_is_device_field(const char *name, size_t length);
 enum rt_dtype lg_check_dtype(lua_State *L, int idx, enum rt_dtype fallback); /* nil or none gives fallback */
+/* The dtype that was probably meant by a name that is none, as Float32, np.float32, f4; NULL: none is close. */
+const char *lg_dtype_meant(const char *name);
 /* A number or the form of an array at idx as an operand. [raises] */
 void lg_check_operand(lua_State *L, int idx, struct kn_operand *out);
 

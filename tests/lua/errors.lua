@@ -102,6 +102,10 @@ t.test("what is missing or of another kind", function()
   t.raises({ "errors.lua:", "ipairs(x) gives" }, function() for _ in pairs(x) do end end)
   t.raises({ '"1:n" is no slice', "x[{{a, b}}]" }, function() return x["1:n"] end)
   t.raises({ '"1:n" is no slice', "x[{{a, b}}]" }, function() x["1:n"] = 0 end)
+  for name, meant in pairs { Float32 = "float32", ["np.float64"] = "float64", f4 = "float32", flaot32 = "float32", int23 = "int32" } do
+    t.raises({ "'" .. name .. "' is neither", 'did you mean "' .. meant .. '"?' }, gpu.zeros, 3, name)
+  end
+  t.raises('(such as "cpu")', gpu.zeros, 3, "qwertz")
   t.raises("it is written #x", function() return x.length end)
   t.raises("bins: expected a whole number", gpu.hist, gpu.ones(3), { bins = "a" })
   t.raises("a function is drawn by its values", gpu.plot, math.sin)

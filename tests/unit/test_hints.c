@@ -184,6 +184,27 @@ static const struct {
     {"fn f(x) { }", "near 'f'", "function f(x)"},
     {"print(1)\n{1, 2}", "call a nil value", "a ; in front of it"},
     {"y = (2)\n(print)(3)", "call a number value", "a ; in front of it"},
+    {"local y = gpu.ones(3) print(y[qwertz])", "not by nil", "qwertz has no value"},
+    {"gpu.linspace(0, qwertz)", "got nil", "qwertz has no value"},
+    {"for k, v in pairs(qwertz) do end", "got nil", "qwertz has no value"},
+    {"if qwertz > 3 then end", "compare number with nil", "qwertz has no value"},
+    {"function f(*args) end", "near '*'", "{...}"},
+    {"repeat until x = 3", "near '='", "written =="},
+    {"function f(a, b) a + b end", "near '+'", "behind return"},
+    {"f = function(a) a * 2 end", "near '*'", "behind return"},
+    {"y = x .* 2", "near '*'", "element by element"},
+    {"y = A \\ b", "near '\\'", "gpu.linalg.solve"},
+    {"y = \"\"\"text\"\"\"", "near", "[[ ... ]]"},
+    {"y = \"\\d\"", "invalid escape", "written twice"},
+    {"y = 'it's'", "unfinished string", "\\'"},
+    {"y = 1 + 'a'", "attempt to add", "joined by .."},
+    {"io.read('x.txt')", "invalid format", "io.open(name)"},
+    {"os.getcwd()", "field 'getcwd'", "%pwd"},
+    {"json.dumps({})", "global 'json'", "gpu.save"},
+    {"local t = {1} t:map(print)", "method 'map'", "ipairs(t)"},
+    {"1> x = 3", "near '1'", "behind the prompt"},
+    {"> x = 3", "near '>'", "behind the prompt"},
+    {">> x = 3", "near '>>'", "behind the prompt"},
     {"using namespace std", "near 'namespace'", "nothing to import"},
     {"y = 'ab' * 3", "attempt to mul", "rep(3)"},
     {"y = ~true", "on a boolean value", "not x"},
@@ -268,6 +289,7 @@ TEST(no_hint_where_nothing_is_known)
                                         "function make() return function() end end y = make(1)(2).value",
                                         "do local function of() return print end y = of(1)((2)).value end",
                                         "y = true & 1",
+                                        "function f(a, b) return gpu.sqrt(nil) end f()",
                                         "local t = {n = 1} t:sum()"};
     start();
     for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {
@@ -308,6 +330,8 @@ TEST(indices_and_lengths_that_give_nil_are_told_of)
     CHECK_HAS(run("m = {size = 3}\n\n  s[1]\n"), "s:sub(1, 1)");
     CHECK_HAS(run("local total = 1\ntotl"), "r|nil\n  hint: did you mean 'total'?");
     CHECK_HAS(run("x = gpu.ones(2, 3)\nh, w = x.shape\nw"), "x.shape is one value");
+    CHECK_HAS(run("math.inf"), "r|nil\n  hint: it is written math.huge");
+    CHECK_HAS(run("math.PI"), "math.pi");
     CHECK_STR(run("m.size"), "r|3");
     static const char *const plain[] = {"t[3]", "m[0]", "t.color", "m.length", "s.color"};
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
