@@ -90,8 +90,8 @@ static unsigned add_site(struct simt_check *c, const struct site *s)
         const struct site *o = &c->sites[base + k];
         const struct place *there = &c->program->places[o->pc];
         if (o->access == s->access && o->strong == s->strong && o->is_volatile == s->is_volatile &&
-            o->guesses == s->guesses && o->fetches == s->fetches && o->fails == s->fails && o->bulk == s->bulk &&
-            !o->reading == !s->reading && there->file == at->file && there->line == at->line &&
+            o->guesses == s->guesses && o->copies == s->copies && o->fetches == s->fetches && o->fails == s->fails &&
+            o->bulk == s->bulk && !o->reading == !s->reading && there->file == at->file && there->line == at->line &&
             there->column == at->column)
             return base + k;
     }

@@ -149,6 +149,18 @@ __global__ void k(const half *a, float *c) {
   return function() t.eq(c[256], 2 * (1 + 3 * 16)) end
 end)
 
+clean("a copy and a store that a macro puts in one place of the source", [[#include <cuda_pipeline.h>
+#define ALL __pipeline_memcpy_async(s + t, x + t, 4); __pipeline_commit(); __pipeline_wait_prior(0); o[t] = s[t];
+__global__ void k(const int *x, int *o) {
+  __shared__ int s[64];
+  int t = threadIdx.x;
+  ALL
+}]], function(k)
+  local x, o = gpu.range(0, 63, { dtype = "int32" }), ints(64)
+  k(1, 64)(x, o)
+  return function() t.check(x:equal(o)) end
+end)
+
 clean("a pipeline of copies two tiles ahead", [[#include <cuda_pipeline.h>
 __global__ void k(const float *x, float *out, int tiles) {
   __shared__ float s[3][64], own[64];
