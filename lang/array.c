@@ -501,7 +501,7 @@ void lg_open_array(lua_State *L)
         lg_join_functions,       lg_lazy_functions,   lg_einsum_functions,    lg_io_functions,
         lg_complex_functions,    lg_dlpack_functions, lg_choose_functions,    lg_assemble_functions,
         lg_polynomial_functions, lg_filter_functions, lg_normalize_functions, lg_signal_functions,
-        lg_spectrum_functions};
+        lg_spectrum_functions,   lg_sample_functions, lg_attention_functions};
     static const struct lg_function *const methods[] = {
         lg_array_methods,   lg_shape_methods,  lg_reduce_methods, lg_describe_methods, lg_sparse_array_methods,
         lg_complex_methods, lg_dlpack_methods, lg_latex_methods,  lg_compose_methods};
@@ -510,7 +510,7 @@ void lg_open_array(lua_State *L)
         lg_histogram_functions,  lg_conv_functions,       lg_explain_functions,  lg_calculus_functions,
         lg_nan_functions,        lg_covariance_functions, lg_set_functions,      lg_softmax_functions,
         lg_rotate_functions,     lg_unique_functions,     lg_convolve_functions, lg_conv_volume_functions,
-        lg_adaptive_functions,   lg_bits_functions};
+        lg_adaptive_functions,   lg_bits_functions,       lg_overlap_functions};
     lg_memory_enter(L);
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) lg_register(L, "gpu", functions[i]);
     for (size_t i = 0; i < sizeof both / sizeof *both; i++) lg_register(L, "gpu", both[i]);

@@ -9,7 +9,9 @@
 extern const struct lg_function lg_create_functions[], lg_reduce_functions[], lg_memory_functions[],
     lg_random_functions[], lg_join_functions[], lg_lazy_functions[], lg_einsum_functions[], lg_io_functions[],
     lg_dlpack_functions[], lg_choose_functions[], lg_assemble_functions[], lg_polynomial_functions[],
-    lg_filter_functions[], lg_normalize_functions[], lg_signal_functions[], lg_spectrum_functions[];
+    lg_filter_functions[], lg_normalize_functions[], lg_signal_functions[], lg_spectrum_functions[],
+    lg_sample_functions[], lg_attention_functions[], lg_peaks_functions[], lg_smooth_functions[],
+    lg_resample_functions[], lg_response_functions[], lg_waves_functions[], lg_design_functions[];
 extern const struct lg_function lg_topics[], lg_numpy_topic[]; /* documentation alone */
 extern const struct lg_function lg_array_methods[], lg_shape_methods[], lg_reduce_methods[], lg_describe_methods[],
     lg_sparse_array_methods[], lg_dlpack_methods[], lg_latex_methods[], lg_compose_methods[];
@@ -18,7 +20,7 @@ extern const struct lg_function lg_statistics_functions[], lg_contract_functions
     lg_sort_functions[], lg_unique_functions[], lg_explain_functions[], lg_histogram_functions[], lg_conv_functions[],
     lg_convolve_functions[], lg_calculus_functions[], lg_nan_functions[], lg_covariance_functions[], lg_set_functions[],
     lg_softmax_functions[], lg_rotate_functions[], lg_conv_volume_functions[], lg_adaptive_functions[],
-    lg_bits_functions[];
+    lg_bits_functions[], lg_overlap_functions[];
 
 /* Of arrays this is a field, as x.size is. */
 bool lg_is_array_field(const char *name, size_t length);

@@ -30,9 +30,15 @@ static const struct rt_array *check_floats(lua_State *L, const char *what, int a
     return lg_form(L, 1);
 }
 
-static double check_eps(lua_State *L, const char *what, int idx)
+/* The distance from 1 to the next number of a floating dtype. */
+static double epsilon_of(enum rt_dtype t)
 {
-    double eps = lg_number_option(L, idx, what, "eps", 1e-5);
+    return t == RT_FLOAT64 ? 0x1p-52 : t == RT_FLOAT16 ? 0x1p-10 : t == RT_BFLOAT16 ? 0x1p-7 : 0x1p-23;
+}
+
+static double check_eps(lua_State *L, const char *what, int idx, double otherwise)
+{
+    double eps = lg_number_option(L, idx, what, "eps", otherwise);
     if (!(eps >= 0)) luaL_error(L, "%s: eps is %s, expected a number from 0 on", what, lua_tostring(L, idx));
     return eps;
 }
@@ -72,21 +78,27 @@ static int push_list(lua_State *L, int count, const int64_t *values)
     return lua_gettop(L);
 }
 
+/* The first axis, from 0, of what is one layer: the last one, or so many as the argument at 2 says. */
+static int check_layer(lua_State *L, const char *what, const struct rt_array *a)
+{
+    lua_Integer axes = lg_integer_option(L, 2, what, "axes", 1);
+    if (axes < 1 || axes > a->ndim)
+        luaL_error(L, "%s: axes is %I, expected how many of the array's %d axes, the last ones, are one layer", what,
+                   (LUAI_UACINT)axes, a->ndim);
+    return a->ndim - (int)axes;
+}
+
 /* gpu.layer_norm(x [, axes [, weight [, bias [, eps]]]]): over the last axes, so many. */
 static int layer_norm(lua_State *L)
 {
     const char *what = "layer_norm";
     enum rt_dtype t;
     const struct rt_array *a = check_floats(L, what, 5, &t);
-    lua_Integer axes = lg_integer_option(L, 2, what, "axes", 1);
-    if (axes < 1 || axes > a->ndim)
-        return luaL_error(L, "%s: axes is %I, expected how many of the array's %d axes, the last ones, are one layer",
-                          what, (LUAI_UACINT)axes, a->ndim);
-    int first = a->ndim - (int)axes;
-    check_parameter(L, what, "weight", 3, (int)axes, a->shape + first);
-    check_parameter(L, what, "bias", 4, (int)axes, a->shape + first);
-    double eps = check_eps(L, what, 5);
-    int shape = push_list(L, (int)axes, a->shape + first), list = lg_push_axes(L, ((1u << axes) - 1) << first, a->ndim);
+    int first = check_layer(L, what, a), axes = a->ndim - first;
+    check_parameter(L, what, "weight", 3, axes, a->shape + first);
+    check_parameter(L, what, "bias", 4, axes, a->shape + first);
+    double eps = check_eps(L, what, 5, 1e-5);
+    int shape = push_list(L, axes, a->shape + first), list = lg_push_axes(L, ((1u << axes) - 1) << first, a->ndim);
     return scaled(L, by_itself(L, 1, list, eps, t), 3, 4, shape);
 }
 
@@ -116,7 +128,7 @@ static int group_norm(lua_State *L)
     for (int i = 1; i < a->ndim; i++) inside *= a->shape[i];
     check_parameter(L, what, "weight", 3, 1, &channels);
     check_parameter(L, what, "bias", 4, 1, &channels);
-    double eps = check_eps(L, what, 5);
+    double eps = check_eps(L, what, 5, 1e-5);
     int whole = push_list(L, a->ndim, a->shape);
     int rows = push_list(L, 3, (int64_t[]){a->shape[0], groups, inside / groups}),
         list = push_list(L, 1, (int64_t[]){3});
@@ -146,7 +158,7 @@ static int batch_norm(lua_State *L)
                           mean ? "variance" : "mean");
     check_parameter(L, what, "weight", 4, 1, &channels);
     check_parameter(L, what, "bias", 5, 1, &channels);
-    double eps = check_eps(L, what, 6);
+    double eps = check_eps(L, what, 6, 1e-5);
     if (mean)
         x = normalized(L, 1, push_wide(L, lg_step(L, "reshape", "vv", 2, beside), t),
                        push_wide(L, lg_step(L, "reshape", "vv", 3, beside), t), eps, t);
@@ -193,6 +205,23 @@ static int shuffle_pixels(lua_State *L, const char *what, bool apart)
     return 1;
 }
 
+/* gpu.rms_norm(x [, axes [, weight [, eps]]]): over the last axes, so many. */
+static int rms_norm(lua_State *L)
+{
+    const char *what = "rms_norm";
+    enum rt_dtype t;
+    const struct rt_array *a = check_floats(L, what, 4, &t);
+    int first = check_layer(L, what, a), axes = a->ndim - first;
+    check_parameter(L, what, "weight", 3, axes, a->shape + first);
+    double eps = check_eps(L, what, 4, epsilon_of(t));
+    int shape = push_list(L, axes, a->shape + first), list = lg_push_axes(L, ((1u << axes) - 1) << first, a->ndim);
+    int mean = lg_step(L, "mean", "vvb", lg_step(L, "square", "v", 1), list, 1);
+    int result = lg_step(L, "div", "vv", 1, lg_step(L, "sqrt", "v", lg_step(L, "add", "vn", mean, eps)));
+    if (kn_wide_dtype(t) != t) result = lg_step(L, "to", "vs", result, rt_dtypes[t].name);
+    lua_pushnil(L);
+    return scaled(L, result, 3, lua_gettop(L), shape);
+}
+
 static int pixel_shuffle(lua_State *L)
 {
     return shuffle_pixels(L, "pixel_shuffle", true);
@@ -212,6 +241,11 @@ const struct lg_function lg_normalize_functions[] = {
      "Each layer less its mean, over its deviation: a layer is the array's last axis, or the last `axes` of them.\n" SCALED
      "weight and bias have the shape of a layer.",
      "local y = gpu.layer_norm(gpu.array({{1, 3}, {10, 30}}), {eps = 0})\nassert(y:equal(gpu.array({{-1, 1}, {-1, 1}})))"},
+    {"rms_norm", rms_norm, "gpu.rms_norm(x [, axes [, weight [, eps]]])",
+     "Each layer over the root of the mean of its squares: a layer is the array's last axis, or the last `axes` of them.\n"
+     "It is then multiplied by the weight, which has the shape of a layer. eps, added to the mean, is the distance from 1 "
+     "to the next number of x's floating dtype unless told otherwise. Integers become floats.",
+     "assert(gpu.rms_norm(gpu.array({{3, 4}, {-6, 8}}), {eps = 0, weight = {5, 5}}):pow(2):allclose(gpu.array({{18, 32}, {18, 32}})))"},
     {"group_norm", group_norm, "gpu.group_norm(x, groups [, weight [, bias [, eps]]])",
      "Each group of channels of each image less its mean, over its deviation.\n" SCALED
      "x is (N, C, ...), C a multiple of groups; weight and bias have C elements.",

@@ -2,6 +2,7 @@
 #include <limits.h>
 #include <math.h>
 #include "lang/closest.h"
+#include "lang/overlap.h"
 #include "lang/signal.h"
 #include "lang/steps.h"
 
@@ -219,26 +220,6 @@ static int stft(lua_State *L)
     return 1;
 }
 
-/* Pushes the sum of segments (batch, count, n), each `step` behind the one before: (batch, (count - 1) step + n). Parts
- * of a step's length are added where they belong, all segments' at once, so nothing depends on who is first. */
-static int push_overlapped(lua_State *L, int idx, int64_t step)
-{
-    const struct rt_array *a = lg_form(L, idx);
-    int64_t batch = a->shape[0], count = a->shape[1], n = a->shape[2], parts = (n + step - 1) / step;
-    const char *dtype = rt_dtypes[a->dtype].name, *device = rt_array_device(a)->name;
-    int whole = push_padded(L, idx, 0, parts * step - n, "constant");
-    whole = lg_push_reshaped(L, whole, 4, (int64_t[]){batch, count, parts, step});
-    lg_push_shape(L, 3, (int64_t[]){batch, count + parts - 1, step});
-    int sum = lg_step(L, "gpu.zeros", "vss", lua_gettop(L), dtype, device);
-    for (int64_t i = 1; i <= parts; i++) {
-        int to = lg_step(L, "narrow", "viii", sum, (int64_t)2, i, count);
-        lg_step(L, "add_", "vv", to, lg_step(L, "select", "vii", whole, (int64_t)3, i));
-        lua_settop(L, sum);
-    }
-    int line = lg_push_reshaped(L, sum, 2, (int64_t[]){batch, (count + parts - 1) * step});
-    return lg_step(L, "narrow", "viii", line, (int64_t)2, (int64_t)1, (count - 1) * step + n);
-}
-
 /* The spectra at 1: (..., n / 2 + 1, segments), of which there is one or more. */
 static const struct rt_array *check_spectra(lua_State *L, int64_t n)
 {
@@ -275,10 +256,10 @@ static int istft(lua_State *L)
     int window = push_window(L, "istft", 4, n, dtype, rt_array_device(x)->name);
     int turned = lg_step(L, "transpose", "vii", 1, (int64_t)-1, (int64_t)-2);
     int segments = lg_step(L, "mul", "vv", lg_step(L, "gpu.fft.irfft", "vi", turned, n), window);
-    int sum = push_overlapped(L, lg_push_reshaped(L, segments, 3, (int64_t[]){batch, count, n}), step);
+    int sum = lg_push_overlapped(L, lg_push_reshaped(L, segments, 3, (int64_t[]){batch, count, n}), step);
     lg_push_shape(L, 3, (int64_t[]){1, count, n});
     int form = lua_gettop(L), square = lg_step(L, "square", "v", window);
-    int weight = push_overlapped(L, lg_step(L, "broadcast_to", "vv", square, form), step);
+    int weight = lg_push_overlapped(L, lg_step(L, "broadcast_to", "vv", square, form), step);
     int least = lg_step(L, "mul", "vn", lg_step(L, "max", "vib", square, (int64_t)1, true), 1e-10);
     int whole = lg_step(L, "where", "viv", lg_step(L, "le", "vv", weight, least), (int64_t)0,
                         lg_step(L, "div", "vv", sum, weight));
