@@ -68,7 +68,7 @@ static enum rt_status run_host(struct lines *l, const struct rt_array *x, const 
     l->to = from ? rt_array_host(to) : NULL;
     l->bytes = scratch_bytes(l->length, from != NULL);
     l->scratch = malloc(l->bytes * (size_t)rt_thread_count());
-    if (!l->scratch) return rt_fail(e, RT_NO_MEMORY, "no memory for %lld elements", (long long)l->length);
+    if (!l->scratch) return rt_fail(e, RT_NOMEM, "no memory for lines of %lld elements", (long long)l->length);
     rt_parallel_for((size_t)items, (size_t)((1 << 14) / (l->length * SIDE) + 1), run_lines, l);
     free(l->scratch);
     return rt_interrupted() ? rt_fail(e, RT_INTERRUPTED, "interrupted") : RT_OK;

@@ -100,33 +100,112 @@ void lg_check_each(lua_State *L, int idx, int ndim, const char *what, double lea
     }
 }
 
-static int gaussian_filter(lua_State *L)
+enum { MOST_DERIVATIVE = 16 };
+
+/* Gauss's bell, or its derivative of an order, cut off at r elements; as the sums of products with it have it. */
+static void write_bell(double sigma, int order, int r, double *w)
 {
-    static const char *const names[] = {"sigma", "mode", "cval", "truncate", NULL};
-    const struct rt_array *a = lg_check_image(L, "gaussian_filter");
-    struct lg_border b;
-    double sigma[RT_MAX_DIMS];
-    if (lua_istable(L, 2) && lua_rawlen(L, 2) == 0) lg_spread(L, 2, "gaussian_filter", names);
-    lua_settop(L, 5);
-    lg_check_each(L, 2, a->ndim, "sigma", 0, sigma);
-    lg_check_border(L, 3, "reflect", &b);
-    double reach = lg_number_option(L, 5, "gaussian_filter", "truncate", 4);
-    if (!(reach > 0)) return luaL_error(L, "gaussian_filter: truncate is %f, expected deviations above 0", reach);
-    int at = 1;
-    for (int axis = 0; axis < a->ndim; axis++) {
-        if (sigma[axis] < 1e-15) continue;
-        double radius = floor(reach * sigma[axis] + 0.5), sum = 0;
+    double sum = 0, q[MOST_DERIVATIVE + 2] = {1}; /* the derivative is the bell times this polynomial */
+    for (int k = 0; k < order; k++) {
+        double next[MOST_DERIVATIVE + 2] = {0};
+        for (int i = 0; i <= k; i++) {
+            next[i + 1] -= q[i] / (sigma * sigma);
+            if (i > 0) next[i - 1] += i * q[i];
+        }
+        memcpy(q, next, sizeof q);
+    }
+    for (int i = -r; i <= r; i++) sum += w[i + r] = exp(-0.5 * i * i / (sigma * sigma));
+    for (int i = -r; i <= r; i++) {
+        double factor = 0;
+        for (int k = order; k >= 0; k--) factor = factor * -i + q[k];
+        w[i + r] *= factor / sum;
+    }
+}
+
+/* What blurs along each axis. */
+struct bells {
+    const char *what;
+    double sigma[RT_MAX_DIMS], reach;
+    int order[RT_MAX_DIMS];
+    struct lg_border border;
+};
+
+/* Pushes the array at 1 blurred along all axes. */
+static int push_blurred(lua_State *L, const struct bells *b)
+{
+    int at = 1, ndim = lg_form(L, 1)->ndim;
+    for (int axis = 0; axis < ndim; axis++) {
+        if (b->sigma[axis] < 1e-15) continue;
+        double radius = floor(b->reach * b->sigma[axis] + 0.5);
         if (!(radius <= MOST_RADIUS))
-            return luaL_error(L, "gaussian_filter: a filter reaches %f elements at most", (double)MOST_RADIUS);
+            luaL_error(L, "%s: a filter reaches %f elements at most", b->what, (double)MOST_RADIUS);
         int r = (int)radius, count = 2 * r + 1;
         double *w = lua_newuserdatauv(L, (size_t)count * sizeof *w, 0);
-        for (int i = 0; i < count; i++) sum += w[i] = exp(-0.5 * (i - r) * (i - r) / (sigma[axis] * sigma[axis]));
-        for (int i = 0; i < count; i++) w[i] /= sum;
-        at = lg_push_weighed(L, at, axis, count, w, r, &b);
+        write_bell(b->sigma[axis], b->order[axis], r, w);
+        at = lg_push_weighed(L, at, axis, count, w, r, &b->border);
     }
-    if (at == 1) at = lg_step(L, "clone", "v", 1);
-    lua_pushvalue(L, at);
+    return at == 1 ? lg_step(L, "clone", "v", 1) : at;
+}
+
+/* The array at 1, and sigma, mode and value from 2 on. */
+static const struct rt_array *check_bells(lua_State *L, const char *what, struct bells *b)
+{
+    const struct rt_array *a = lg_check_image(L, what);
+    *b = (struct bells){.what = what, .reach = 4};
+    lg_check_each(L, 2, a->ndim, "sigma", 0, b->sigma);
+    lg_check_border(L, 3, "reflect", &b->border);
+    return a;
+}
+
+static int gaussian_filter(lua_State *L)
+{
+    static const char *const names[] = {"sigma", "mode", "cval", "truncate", "order", NULL};
+    struct bells b;
+    double orders[RT_MAX_DIMS] = {0};
+    if (lua_istable(L, 2) && lua_rawlen(L, 2) == 0) lg_spread(L, 2, "gaussian_filter", names);
+    lua_settop(L, 6);
+    const struct rt_array *a = check_bells(L, "gaussian_filter", &b);
+    b.reach = lg_number_option(L, 5, "gaussian_filter", "truncate", 4);
+    if (!(b.reach > 0)) return luaL_error(L, "gaussian_filter: truncate is %f, expected deviations above 0", b.reach);
+    if (!lua_isnil(L, 6)) lg_check_each(L, 6, a->ndim, "order", 0, orders);
+    for (int i = 0; i < a->ndim; i++) {
+        if (orders[i] > MOST_DERIVATIVE || orders[i] != floor(orders[i]))
+            return luaL_error(L, "gaussian_filter: order is %f, expected a whole number from 0 to %d", orders[i],
+                              MOST_DERIVATIVE);
+        b.order[i] = (int)orders[i];
+    }
+    lua_pushvalue(L, push_blurred(L, &b));
     return 1;
+}
+
+/* The sum over all axes of what the derivative of an order along each is: of the squares, with their root, or as it
+ * is. */
+static int add_derivatives(lua_State *L, const char *what, int order, bool squares)
+{
+    struct bells b;
+    lua_settop(L, 4);
+    const struct rt_array *a = check_bells(L, what, &b);
+    int sum = 0;
+    for (int i = 0; i < a->ndim; i++) {
+        b.order[i] = order;
+        int term = push_blurred(L, &b);
+        if (b.sigma[i] < 1e-15)
+            luaL_error(L, "%s: sigma is 0 for axis %d, expected more, since a derivative is taken", what, i + 1);
+        if (squares) term = lg_step(L, "square", "v", term);
+        sum = sum ? lg_step(L, "add", "vv", sum, term) : term;
+        b.order[i] = 0;
+    }
+    lua_pushvalue(L, squares ? lg_step(L, "sqrt", "v", sum) : sum);
+    return 1;
+}
+
+static int gaussian_gradient_magnitude(lua_State *L)
+{
+    return add_derivatives(L, "gaussian_gradient_magnitude", 1, true);
+}
+static int gaussian_laplace(lua_State *L)
+{
+    return add_derivatives(L, "gaussian_laplace", 2, false);
 }
 
 static int uniform_filter(lua_State *L)
@@ -189,8 +268,7 @@ static int laplace(lua_State *L)
     return 1;
 }
 
-/* Pushes the array at x padded for windows of the sizes: before the element half of them, or with `turned` less. */
-static int push_padded_all(lua_State *L, int x, const int64_t *sizes, bool turned, const struct lg_border *b)
+int lg_push_padded_all(lua_State *L, int x, const int64_t *sizes, bool turned, const struct lg_border *b)
 {
     int base = lua_gettop(L), ndim = lg_form(L, x)->ndim;
     for (int i = 0; i < ndim; i++) {
@@ -218,7 +296,7 @@ static int weigh_all(lua_State *L, const char *what, bool turned)
         lg_step(L, "clone", "v", 1);
         return 1;
     }
-    int x = push_padded_all(L, 1, w->shape, turned, &b);
+    int x = lg_push_padded_all(L, 1, w->shape, turned, &b);
     int weights = lg_step(L, "to", "vs", turned ? lg_step(L, "flip", "v", 2) : 2, rt_dtypes[a->dtype].name);
     lg_push_window_sums(L, x, weights);
     return 1;
@@ -233,104 +311,30 @@ static int convolve(lua_State *L)
     return weigh_all(L, "convolve", true);
 }
 
-/* ---- by order ---- */
-
-/* The sizes of windows at 2 and the border behind them. */
-static const struct rt_array *check_windows(lua_State *L, const char *what, int64_t *sizes, struct lg_border *b)
-{
-    const struct rt_array *a = lg_check_form(L, 1);
-    double given[RT_MAX_DIMS];
-    lg_check(L, kn_check_real(a, what, lg_error_box(L)));
-    if (a->ndim == 0) luaL_error(L, "%s: an array of no axes has no neighbours", what);
-    lua_settop(L, 4);
-    lg_check_each(L, 2, a->ndim, "size", 1, given);
-    lg_check_border(L, 3, "reflect", b);
-    for (int i = 0; i < a->ndim; i++) sizes[i] = (int64_t)given[i];
-    return a;
-}
-
-/* Axis after axis. */
-static int extreme(lua_State *L, const char *what, const char *reduction)
-{
-    int64_t sizes[RT_MAX_DIMS] = {0};
-    struct lg_border b;
-    const struct rt_array *a = check_windows(L, what, sizes, &b);
-    int at = lg_step(L, "clone", "v", 1);
-    if (rt_array_size(a) == 0) return 1;
-    for (int i = 0; i < a->ndim; i++) {
-        int64_t before = sizes[i] / 2;
-        if (sizes[i] == 1) continue;
-        int padded = lg_push_padded(L, at, i, before, sizes[i] - 1 - before, &b);
-        int windows = lg_step(L, "unfold", "vii", padded, (int64_t)i + 1, sizes[i]);
-        at = lg_step(L, reduction, "vib", windows, (int64_t)-1, 1);
-        at = lg_step(L, "squeeze", "vi", at, (int64_t)-1);
-    }
-    return 1;
-}
-
-static int maximum_filter(lua_State *L)
-{
-    return extreme(L, "maximum_filter", "max");
-}
-static int minimum_filter(lua_State *L)
-{
-    return extreme(L, "minimum_filter", "min");
-}
-
-/* Sorts each window. Of an even number of elements SciPy takes the one above the middle. */
-static int median_filter(lua_State *L)
-{
-    int64_t sizes[RT_MAX_DIMS] = {0}, count = 1, shape[RT_MAX_DIMS];
-    struct lg_border b;
-    const struct rt_array *a = check_windows(L, "median_filter", sizes, &b);
-    if (rt_array_size(a) == 0) {
-        lg_step(L, "clone", "v", 1);
-        return 1;
-    }
-    if (2 * a->ndim > RT_MAX_DIMS) return luaL_error(L, "median_filter: an array has %d axes at most", RT_MAX_DIMS / 2);
-    int at = push_padded_all(L, 1, sizes, false, &b);
-    for (int i = 0; i < a->ndim; i++) {
-        at = lg_step(L, "unfold", "vii", at, (int64_t)i + 1, sizes[i]);
-        count *= sizes[i];
-    }
-    memcpy(shape, a->shape, sizeof shape);
-    shape[a->ndim] = count;
-    lg_push_shape(L, a->ndim + 1, shape);
-    int rows = lg_step(L, "reshape", "vv", at, lua_gettop(L));
-    if (count % 2) {
-        lg_step(L, "median", "vi", rows, (int64_t)-1);
-        if (lg_form(L, -1)->dtype != a->dtype) lg_step(L, "to", "vs", lua_gettop(L), rt_dtypes[a->dtype].name);
-        return 1;
-    }
-    lg_step(L, "contiguous", "v",
-            lg_step(L, "select", "vii", lg_step(L, "sort", "v", rows), (int64_t)-1, count / 2 + 1));
-    return 1;
-}
-
 #define SIZES       "Size is a number, or a list of one for each axis. "
 #define FLOATS      "Integers give floats. "
 #define SIZED(name) "gpu.ndimage." name "(x, size [, mode [, value]])"
 
 const struct lg_function lg_ndimage_filters[] = {
     {"gaussian_filter", gaussian_filter,
-     "gpu.ndimage.gaussian_filter(x, sigma [, mode [, value [, truncate]]] | {sigma=, mode=, cval=, truncate=})",
+     "gpu.ndimage.gaussian_filter(x, sigma [, mode [, value [, truncate [, order]]]] | {sigma=, mode=, cval=, truncate=, order=})",
      "Blurred along all axes by Gauss's bell of the standard deviation sigma, a number or a list of one for each axis.\n"
-     "An axis with sigma 0 stays. The bell is cut off at `truncate` deviations, 4 unless told otherwise. " FLOATS
-         LG_BORDER_DOC,
+     "An axis with sigma 0 stays. The bell is cut off at `truncate` deviations, 4 unless told otherwise. With an order, a "
+     "number or a list of one for each axis, up to 16, it is that derivative of what is blurred. " FLOATS LG_BORDER_DOC,
      "local x = gpu.zeros(9)\nx[5] = 1\nlocal y = gpu.ndimage.gaussian_filter(x, 1)\n"
      "assert(math.abs(y:sum() - 1) < 1e-5 and y:argmax() == 5)"},
+    {"gaussian_gradient_magnitude", gaussian_gradient_magnitude,
+     "gpu.ndimage.gaussian_gradient_magnitude(x, sigma [, mode [, value]])",
+     "The length of the gradient of what is blurred by Gauss's bell: the edges of what is larger than sigma.\n" FLOATS
+         LG_BORDER_DOC,
+     "local x = gpu.zeros(20)\nx['11:'] = 1\nlocal y = gpu.ndimage.gaussian_gradient_magnitude(x, 1)\n"
+     "assert(y[10] > 0.3 and y[11] > 0.3 and y[1] == 0)"},
+    {"gaussian_laplace", gaussian_laplace, "gpu.ndimage.gaussian_laplace(x, sigma [, mode [, value]])",
+     "The second derivatives along all axes of what is blurred by Gauss's bell, added up.\n" FLOATS LG_BORDER_DOC,
+     "local x = gpu.zeros(9)\nx[5] = 1\nassert(gpu.ndimage.gaussian_laplace(x, 1):argmin() == 5)"},
     {"uniform_filter", uniform_filter, SIZED("uniform_filter"),
      "The mean of the window around each element.\n" SIZES FLOATS LG_BORDER_DOC,
      "assert(gpu.ndimage.uniform_filter(gpu.array({0, 3, 6}), 3):allclose(gpu.array({1, 3, 5})))"},
-    {"median_filter", median_filter, SIZED("median_filter"),
-     "The median of the window around each element, which takes out what stands alone.\n" SIZES LG_BORDER_DOC,
-     "assert(gpu.ndimage.median_filter(gpu.array({1, 1, 9, 1, 1}), 3):equal(gpu.ones(5)))"},
-    {"maximum_filter", maximum_filter, SIZED("maximum_filter"),
-     "The greatest element of the window around each.\n" SIZES LG_BORDER_DOC,
-     "assert(gpu.ndimage.maximum_filter(gpu.array({1, 2, 9, 1, 1}), 3):equal(gpu.array({2, 9, 9, 9, 1})))"},
-    {"minimum_filter", minimum_filter, SIZED("minimum_filter"),
-     "The smallest element of the window around each.\n" SIZES LG_BORDER_DOC,
-     "assert(gpu.ndimage.minimum_filter(gpu.array({1, 2, 9, 1, 1}), 3):equal(gpu.array({1, 1, 1, 1, 1})))"},
     {"sobel", sobel, "gpu.ndimage.sobel(x [, axis [, mode [, value]]])",
      "Edges across an axis, the last unless told otherwise: the difference of the neighbours along it, weighed 1, 2, 1 "
      "along the others.\n" FLOATS LG_BORDER_DOC,
@@ -354,7 +358,9 @@ void lg_open_ndimage(lua_State *L)
 {
     lua_newtable(L);
     lg_register(L, "gpu.ndimage", lg_ndimage_filters);
+    lg_register(L, "gpu.ndimage", lg_ndimage_ranks);
     lg_register(L, "gpu.ndimage", lg_ndimage_shapes);
+    lg_register(L, "gpu.ndimage", lg_ndimage_measures);
     lg_register(L, "gpu.ndimage", lg_ndimage_splines);
     lg_seal_module(L, "gpu.ndimage", "it has gpu.ndimage.gaussian_filter(x, 2), gpu.ndimage.label(mask) and others");
     lua_setfield(L, -2, "ndimage");

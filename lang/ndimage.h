@@ -4,7 +4,8 @@
 
 #include "lang/steps.h"
 
-extern const struct lg_function lg_ndimage_filters[], lg_ndimage_shapes[], lg_ndimage_splines[];
+extern const struct lg_function lg_ndimage_filters[], lg_ndimage_ranks[], lg_ndimage_shapes[], lg_ndimage_splines[],
+    lg_ndimage_measures[];
 
 /* The modes of what lies beyond the edges, by SciPy's names. */
 struct lg_border {
@@ -15,6 +16,8 @@ struct lg_border {
 void lg_check_border(lua_State *L, int idx, const char *fallback, struct lg_border *out);
 /* Pushes the array at x with so many elements more before and behind an axis (from 0). */
 int lg_push_padded(lua_State *L, int x, int axis, int64_t before, int64_t after, const struct lg_border *b);
+/* Pushes the array at x padded for windows of the sizes: before the element half of them, or with `turned` less. */
+int lg_push_padded_all(lua_State *L, int x, const int64_t *sizes, bool turned, const struct lg_border *b);
 /* Pushes the sums of products of the array at x, of floats, with the weights, `count` of them along an axis; the window
  * of an element begins `before` elements before it. */
 int lg_push_weighed(lua_State *L, int x, int axis, int count, const double *weights, int before,

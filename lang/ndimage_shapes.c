@@ -1,5 +1,7 @@
-/* gpu.ndimage: the shapes that true elements make: labels, erosion, dilation. */
+/* gpu.ndimage: the shapes that true elements make: labels, erosion, dilation, holes, distances. */
+#include <math.h>
 #include <string.h>
+#include "kernels/envelope.h"
 #include "kernels/label.h"
 #include "lang/closest.h"
 #include "lang/ndimage.h"
@@ -130,6 +132,89 @@ static int label(lua_State *L)
     return 2;
 }
 
+/* ---- holes ---- */
+
+/* False elements that are connected with those around the array are in no hole. */
+static int binary_fill_holes(lua_State *L)
+{
+    const struct rt_array *a = lg_check_form(L, 1);
+    struct lg_border beyond = {"constant", 1};
+    lua_settop(L, 2);
+    if (a->ndim < 1 || a->ndim > 4)
+        return luaL_error(L, "binary_fill_holes: an array of 1 to 4 axes expected, not of %d", a->ndim);
+    int x = lg_step(L, "logical_not", "v", push_mask(L, "binary_fill_holes"));
+    for (int i = 0; i < a->ndim; i++) x = lg_push_padded(L, x, i, 1, 1, &beyond);
+    int labels = lg_step(L, "gpu.ndimage.label", "vv", x, 2), frame = lg_step(L, "clone", "v", labels);
+    int inside = frame, outside = labels;
+    for (int i = 0; i < a->ndim; i++) {
+        inside = lg_push_narrowed(L, inside, i, 1, a->shape[i]);
+        outside = lg_push_narrowed(L, outside, i, 1, a->shape[i]);
+    }
+    lg_step(L, "fill", "vi", inside, (int64_t)0);
+    int64_t count = lua_tointeger(L, lg_step(L, "max", "v", labels));
+    int there = lg_step(L, "gpu.zeros", "iss", count + 1, "bool", rt_array_device(a)->name);
+    lg_step(L, "put_", "vvi", there, lg_step(L, "add", "vi", frame, (int64_t)1), (int64_t)1);
+    lg_step(L, "fill", "vi", lg_push_narrowed(L, there, 0, 0, 1), (int64_t)0); /* what true elements have */
+    outside = lg_step(L, "take", "vv", there, lg_step(L, "add", "vi", outside, (int64_t)1));
+    lg_step(L, "logical_not", "v", outside);
+    return 1;
+}
+
+/* ---- distances ---- */
+
+/* Makes the places from 1 at a stack index the coordinates of all axes, from 1 too: (axes, ...). */
+static int push_indices(lua_State *L, const struct rt_array *a, int places)
+{
+    int64_t inner = 1;
+    lua_createtable(L, a->ndim, 0);
+    int list = lua_gettop(L);
+    for (int i = a->ndim - 1; i >= 0; inner *= a->shape[i--]) {
+        int line = lg_step(L, "floordiv", "vi", lg_step(L, "sub", "vi", places, (int64_t)1), inner);
+        int at = lg_step(L, "add", "vi", lg_step(L, "mod", "vi", line, a->shape[i]), (int64_t)1);
+        lg_step(L, "where", "vvi", lg_step(L, "gt", "vi", places, (int64_t)0), at, (int64_t)0);
+        lua_rawseti(L, list, i + 1);
+        lua_settop(L, list);
+    }
+    return lg_step(L, "gpu.stack", "vi", list, (int64_t)1);
+}
+
+/* gpu.ndimage.distance_transform_edt(x [, sampling [, return_indices]]) */
+static int distance_transform_edt(lua_State *L)
+{
+    const char *what = "distance_transform_edt";
+    const struct rt_array *a = lg_check_form(L, 1);
+    double step[RT_MAX_DIMS];
+    lua_settop(L, 3);
+    if (a->ndim == 0) return luaL_error(L, "%s: an array of no axes has no distances", what);
+    for (int i = 0; i < a->ndim; i++) step[i] = 1;
+    if (!lua_isnil(L, 2)) lg_check_each(L, 2, a->ndim, "sampling", 0, step);
+    for (int i = 0; i < a->ndim; i++) {
+        if (!(step[i] * step[i] > 0)) return luaL_error(L, "%s: sampling must be above 0 along axis %d", what, i + 1);
+        if (a->shape[i] >= INT32_MAX) return luaL_error(L, "%s: axis %d has 2^31 elements or more", what, i + 1);
+    }
+    bool indices = lg_check_flag(L, 3, "return_indices");
+    int mask = push_mask(L, what), from = 0;
+    int squares = lg_step(L, "to", "vs", lg_step(L, "where", "vnn", mask, INFINITY, 0.0), "float64");
+    if (indices) {
+        int all = lg_step(L, "gpu.range", "iiss", (int64_t)1, rt_array_size(a), "int64", rt_array_device(a)->name);
+        from = lg_step(L, "where", "viv", mask, (int64_t)0, lg_push_reshaped(L, all, a->ndim, a->shape));
+    }
+    for (int i = 0; i < a->ndim; i++) {
+        const struct rt_array *x = lg_check_array(L, squares), *f = from ? lg_check_array(L, from) : NULL;
+        struct rt_array *out = lg_new_array(L), *to = indices ? lg_new_array(L) : NULL;
+        lg_check(L, kn_envelope(x, f, i, step[i] * step[i], out, to, lg_error_box(L)));
+        if (indices) lua_replace(L, from);
+        lua_replace(L, squares);
+    }
+    lg_step(L, "to", "vs", lg_step(L, "sqrt", "v", squares), "float32");
+    if (!indices) return 1;
+    int distances = lua_gettop(L);
+    push_indices(L, a, from);
+    lua_pushvalue(L, distances);
+    lua_insert(L, -2);
+    return 2;
+}
+
 #define STRUCTURE                                                                                                      \
     "The structure, an array or table of 3 elements along each axis, says which neighbours count; without one those "  \
     "that share a face. x has 1 to 4 axes. "
@@ -142,6 +227,18 @@ const struct lg_function lg_ndimage_shapes[] = {
      "They are numbered as they first come in row-major order. It is found on the host and copied to the device.",
      "local labels, count = gpu.ndimage.label(gpu.array({{1, 0, 1}, {1, 0, 1}}))\n"
      "assert(count == 2 and labels:equal(gpu.array({{1, 0, 2}, {1, 0, 2}})))"},
+    {"binary_fill_holes", binary_fill_holes, "gpu.ndimage.binary_fill_holes(x [, structure])",
+     "x as bools with its holes true, too: false elements that no false neighbours connect with the edges.\n" STRUCTURE
+     "It is found on the host and copied to the device.",
+     "local x = gpu.array({{1, 1, 1}, {1, 0, 1}, {1, 1, 1}})\nassert(gpu.ndimage.binary_fill_holes(x):all())"},
+    {"distance_transform_edt", distance_transform_edt,
+     "gpu.ndimage.distance_transform_edt(x [, sampling [, return_indices]])",
+     "How far it is from each element to the nearest one that is 0 or false, exactly: float32, 0 at those themselves.\n"
+     "sampling is the distance of neighbours, a number or a list of one for each axis. With return_indices = true the "
+     "indices, from 1, of the nearest one come as a second result, (axes, ...), int64. Without any 0 distances are "
+     "infinite, and indices 0.",
+     "local d, at = gpu.ndimage.distance_transform_edt(gpu.array({1, 1, 0, 1}), {return_indices = true})\n"
+     "assert(d:equal(gpu.array({2, 1, 0, 1})) and at:equal(gpu.array({{3, 3, 3, 3}}, 'int64')))"},
     {"binary_erosion", binary_erosion, "gpu.ndimage.binary_erosion(x [, structure [, times]])",
      "Where all neighbours are true (not 0), as bools.\n" STRUCTURE TIMES,
      "assert(gpu.ndimage.binary_erosion(gpu.array({1, 1, 1, 0, 1})):sum() == 1)"},

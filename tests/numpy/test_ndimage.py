@@ -45,6 +45,79 @@ def filters(r, g, dtype):
     yield f"gpu.ndimage.laplace(x, {b})", {"x": x}, nd.laplace(f, **n)
 
 
+def ranks(r, g, dtype):
+    x, f = image(r, g, dtype, 2)
+    mode, value = r.choice(BORDERS), r.choice([0, 2.5] if dtype != "uint8" else [0])
+    b, n = f"'{mode}', {value}", dict(mode=mode, cval=value)
+    size = [r.choice([1, 2, 3, 4, 5]) for _ in x.shape]
+    if mode == "mirror" and min(x.shape) < 3:
+        return
+    count = int(np.prod(size))
+    rank, percentile = r.randint(1, count), r.choice([0, 20, 50, 77.5, 100, -30])
+    yield f"gpu.ndimage.rank_filter(x, {rank}, {listed(size)}, {b})", {"x": x}, nd.rank_filter(x, rank - 1, size, **n)
+    yield f"gpu.ndimage.rank_filter(x, {-rank}, {listed(size)}, {b})", {"x": x}, nd.rank_filter(x, -rank, size, **n)
+    yield f"gpu.ndimage.percentile_filter(x, {percentile}, {listed(size)}, {b})", {"x": x}, nd.percentile_filter(x, percentile, size, **n)
+    for name in ("grey_erosion", "grey_dilation", "grey_opening", "grey_closing", "white_tophat", "black_tophat", "morphological_gradient"):
+        yield f"gpu.ndimage.{name}(x, {listed(size)}, {b})", {"x": x}, getattr(nd, name)(x, size, **n)
+    sigma, order = [r.choice([0.5, 0.9, 1.0]) for _ in x.shape], [r.choice([0, 1, 2, 3]) for _ in x.shape]
+    yield (f"gpu.ndimage.gaussian_filter(x, {{sigma = {listed(sigma)}, order = {listed(order)}, mode = '{mode}', cval = {value}}})", {"x": x},
+           nd.gaussian_filter(f, sigma, order, **n))
+    yield f"gpu.ndimage.gaussian_gradient_magnitude(x, {listed(sigma)}, {b})", {"x": x}, nd.gaussian_gradient_magnitude(f, sigma, **n)
+    yield f"gpu.ndimage.gaussian_laplace(x, {listed(sigma)}, {b})", {"x": x}, nd.gaussian_laplace(f, sigma, **n)
+
+
+def measures(r, g, dtype):
+    x, f = image(r, g, dtype, 2)
+    f = x.astype(np.float64)
+    labels = g.integers(-2, 4, x.shape).astype(r.choice(["int32", "int64", "int8"]))
+    a = {"x": x.T if r.random() < 0.5 else x, "l": labels}
+    lua = "x" if a["x"] is x else "x:permute{" + ", ".join(str(x.ndim - i) for i in range(x.ndim)) + "}"
+    there = [int(k) for k in np.unique(labels)]
+    index = r.sample(there, r.randint(1, len(there)))
+    at = np.array(index).reshape(r.choice([(-1,), (1, -1), (-1, 1)]))
+    a["i"] = at
+    for name in ("sum_labels", "mean", "variance", "standard_deviation", "maximum", "minimum", "median"):
+        function = getattr(nd, name)
+        yield f"gpu.ndimage.{name}({lua}, l, i)", a, np.asarray(function(f, labels, at)).reshape(at.shape)
+        yield f"gpu.ndimage.{name}({lua}, l, {index[0]})", a, float(function(f, labels, index[0]))
+        if (labels > 0).any():
+            yield f"gpu.ndimage.{name}({lua}, l)", a, float(function(f, labels))
+    yield f"gpu.ndimage.sum_labels({lua}, l, {{99, -99}})", a, np.zeros(2)
+    yield f"gpu.ndimage.mean({lua}, l, {{99, -99}})", a, np.full(2, np.nan)
+    distinct = np.argsort(np.argsort(f, axis=None)).reshape(f.shape).astype(np.float64)  # of which one is the greatest
+    b = {"x": distinct, "l": labels, "i": at}
+    for name in ("maximum_position", "minimum_position", "center_of_mass"):
+        want = np.array(getattr(nd, name)(distinct + 1.0, labels, at.ravel())).reshape(at.shape + (x.ndim,)) + 1
+        yield f"gpu.ndimage.{name}(x + 1, l, i)", b, want
+        yield f"gpu.ndimage.{name}(x + 1, l, {index[0]})", b, np.array(getattr(nd, name)(distinct + 1.0, labels, index[0])) + 1
+    boxes = nd.find_objects(labels, 3)
+    want = np.array([[[s.start + 1, s.stop] for s in box] if box else np.zeros((x.ndim, 2)) for box in boxes])
+    yield ("(function() local t = {} for k, box in ipairs(gpu.ndimage.find_objects(l, 3)) do "
+           "for i = 1, x.ndim do for j = 1, 2 do t[#t + 1] = box and box[i][j] or 0 end end end "
+           "return gpu.array(t):reshape(3, x.ndim, 2) end)()"), {"x": x, "l": labels}, want
+
+
+def distances(r, g, dtype):
+    shape = tuple(r.choice([1, 2, 3, 7, 20]) for _ in range(r.choice([1, 2, 2, 2, 3])))
+    mask = g.random(shape) < r.choice([0.5, 0.9, 0.98])
+    mask.flat[r.randrange(mask.size)] = False
+    m = {"m": mask if dtype == "float64" else mask.astype(dtype)}
+    yield "gpu.ndimage.distance_transform_edt(m)", m, nd.distance_transform_edt(mask).astype("f")
+    step = [r.choice([0.5, 1.0, 2.5]) for _ in shape]
+    yield f"gpu.ndimage.distance_transform_edt(m, {listed(step)})", m, nd.distance_transform_edt(mask, step).astype("f")
+    # Of several that are as near any is right: the distance to it says so.
+    reach = "{" + ", ".join(str(v) for v in step) + "}"
+    yield (f"(function() local d, at = gpu.ndimage.distance_transform_edt(m, {{sampling = {reach}, return_indices = true}}) "
+           "local sum, key = 0, {} for i = 1, m.ndim do key[i] = at[i] "
+           "local shape = {} for k = 1, m.ndim do shape[k] = k == i and m.shape[i] or 1 end "
+           f"sum = sum + ((at[i] - gpu.range(m.shape[i]):reshape(shape)) * ({reach})[i]) ^ 2 end "
+           "return sum:sqrt(), m[key]:to('float32') end)()"), m, (nd.distance_transform_edt(mask, step), np.zeros(shape))
+    full = np.ones((3,) * len(shape))
+    holes = g.random(shape) < 0.6
+    yield "gpu.ndimage.binary_fill_holes(m)", {"m": holes}, nd.binary_fill_holes(holes)
+    yield "gpu.ndimage.binary_fill_holes(m, s)", {"m": holes, "s": full}, nd.binary_fill_holes(holes, full)
+
+
 def places(r, g, dtype):
     x, f = image(r, g, dtype)
     at = g.random((x.ndim, 4, 5)) * (np.array(x.shape).reshape(-1, 1, 1) + 1) - 1
@@ -108,7 +181,7 @@ def shapes(r, g, dtype):
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("maker", [filters, places, splines, shapes])
+@pytest.mark.parametrize("maker", [filters, places, splines, shapes, ranks, measures, distances])
 def test_against_scipy(tmp_path, way, maker):
     cases = []
     for seed in range(60 if maker is splines and way == "cpu" else 30 if way == "cpu" else 8 if way == "simt" else 2):  # kernels take their time to compile
