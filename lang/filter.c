@@ -1,13 +1,12 @@
 /* gpu.lfilter: filters with feedback. */
 #include <string.h>
 #include "kernels/filter.h"
-#include "lang/array.h"
+#include "lang/signal.h"
 #include "lang/steps.h"
 
 enum { B = 1, A, X, AXIS, ZI };
 
-/* The coefficients at idx, a number, list or array of one axis, on the host in float64; pushed, and returned. */
-static const struct rt_array *push_coefficients(lua_State *L, int idx, const char *name)
+const double *lg_push_coefficients(lua_State *L, const char *what, int idx, const char *name, int64_t *count)
 {
     if (lua_type(L, idx) == LUA_TNUMBER) {
         lua_createtable(L, 1, 0);
@@ -16,21 +15,23 @@ static const struct rt_array *push_coefficients(lua_State *L, int idx, const cha
         lua_replace(L, idx);
     }
     const struct rt_array *c = lg_step_array(L, idx, NULL, RT_FLOAT64);
-    lg_check(L, kn_check_real(c, "lfilter", lg_error_box(L)));
+    lg_check(L, kn_check_real(c, what, lg_error_box(L)));
     char text[256];
     if (c->ndim != 1 || c->shape[0] == 0)
-        luaL_error(L, "lfilter: %s has the shape %s, expected one axis with a coefficient or more", name,
+        luaL_error(L, "%s: %s has the shape %s, expected one axis with a coefficient or more", what, name,
                    rt_shape_text(c->ndim, c->shape, text, sizeof text));
+    *count = c->shape[0];
     lg_step(L, "contiguous", "v", lg_step(L, "to", "vss", idx, "float64", "cpu"));
-    return lg_check_array(L, -1);
+    return rt_array_host(lg_check_array(L, -1));
 }
 
 /* Pushes both lists over a[1], `order` + 1 of each. */
 static struct kn_filter push_filter(lua_State *L)
 {
-    const struct rt_array *b = push_coefficients(L, B, "b"), *a = push_coefficients(L, A, "a");
-    int64_t nb = b->shape[0], na = a->shape[0], n = nb > na ? nb : na;
-    const double *from_b = rt_array_host(b), *from_a = rt_array_host(a);
+    int64_t nb, na;
+    const double *from_b = lg_push_coefficients(L, "lfilter", B, "b", &nb);
+    const double *from_a = lg_push_coefficients(L, "lfilter", A, "a", &na);
+    int64_t n = nb > na ? nb : na;
     if (from_a[0] == 0) luaL_error(L, "lfilter: a[1], by which all coefficients are divided, is 0");
     if (n < 2) n = 2;
     double *all = lua_newuserdatauv(L, 2 * (size_t)n * sizeof *all, 0);

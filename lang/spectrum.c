@@ -169,6 +169,50 @@ static int spectrogram(lua_State *L)
     return 3;
 }
 
+/* gpu.lombscargle(t, x, w) */
+static int lombscargle(lua_State *L)
+{
+    static const char *const names[] = {"t", "x", "w"};
+    const char *what = "lombscargle";
+    const struct rt_array *t = lg_step_array(L, 1, NULL, RT_FLOAT64), *x = lg_step_array(L, 2, t, RT_FLOAT64);
+    const struct rt_array *w = lg_step_array(L, 3, t, RT_FLOAT64), *each[] = {t, x, w};
+    char text[256];
+    for (int i = 0; i < 3; i++) {
+        lg_check(L, kn_check_real(each[i], what, lg_error_box(L)));
+        if (each[i]->ndim != 1 || (i == 1 && x->shape[0] != t->shape[0]))
+            return luaL_error(L, "%s: %s has the shape %s, expected one axis%s", what, names[i],
+                              rt_shape_text(each[i]->ndim, each[i]->shape, text, sizeof text),
+                              i == 1 ? ", as long as that of t" : "");
+    }
+    int times = lg_step(L, "to", "vs", 1, "float64"), values = lg_step(L, "to", "vs", 2, "float64");
+    int rates = lg_step(L, "unsqueeze", "vi", lg_step(L, "to", "vs", 3, "float64"), (int64_t)2);
+    int turns = lg_step(L, "mul", "vv", rates, times), c = lg_step(L, "cos", "v", turns),
+        s = lg_step(L, "sin", "v", turns);
+    lg_check_array(L, c); /* once, for all sums */
+    lg_check_array(L, s);
+    int xc = lg_step(L, "matmul", "vv", c, values), xs = lg_step(L, "matmul", "vv", s, values);
+    int cc = lg_step(L, "sum", "vi", lg_step(L, "square", "v", c), (int64_t)2);
+    int ss = lg_step(L, "sum", "vi", lg_step(L, "square", "v", s), (int64_t)2);
+    int cs = lg_step(L, "sum", "vi", lg_step(L, "mul", "vv", c, s), (int64_t)2);
+    /* Turned by half the angle at which sines and cosines have nothing in common. */
+    int half =
+        lg_step(L, "mul", "vn",
+                lg_step(L, "atan2", "vv", lg_step(L, "mul", "vn", cs, 2.0), lg_step(L, "sub", "vv", cc, ss)), 0.5);
+    int co = lg_step(L, "cos", "v", half), si = lg_step(L, "sin", "v", half);
+    int a = lg_step(L, "add", "vv", lg_step(L, "mul", "vv", co, xc), lg_step(L, "mul", "vv", si, xs));
+    int b = lg_step(L, "sub", "vv", lg_step(L, "mul", "vv", co, xs), lg_step(L, "mul", "vv", si, xc));
+    int c2 = lg_step(L, "square", "v", co), s2 = lg_step(L, "square", "v", si);
+    int both = lg_step(L, "mul", "vv", lg_step(L, "mul", "vv", lg_step(L, "mul", "vn", co, 2.0), si), cs);
+    int aa = lg_step(L, "add", "vv", lg_step(L, "add", "vv", lg_step(L, "mul", "vv", c2, cc), both),
+                     lg_step(L, "mul", "vv", s2, ss));
+    int bb = lg_step(L, "add", "vv", lg_step(L, "sub", "vv", lg_step(L, "mul", "vv", c2, ss), both),
+                     lg_step(L, "mul", "vv", s2, cc));
+    int power = lg_step(L, "add", "vv", lg_step(L, "div", "vv", lg_step(L, "square", "v", a), aa),
+                        lg_step(L, "div", "vv", lg_step(L, "square", "v", b), bb));
+    lg_step(L, "mul", "vn", power, 0.5);
+    return 1;
+}
+
 /* ---- there and back ---- */
 
 /* What comes before the window: the length of segments at idx, and their step. */
@@ -287,6 +331,11 @@ const struct lg_function lg_spectrum_functions[] = {
      "local x = (gpu.range(0, 511, 'float64') ^ 2 / 1000):sin()\n"
      "local f, t, p = gpu.spectrogram(x, {n = 64})\n"
      "assert(p[{ {}, 1 }]:argmax() < p[{ {}, -1 }]:argmax() and t[1] == 32)"},
+    {"lombscargle", lombscargle, "gpu.lombscargle(t, x, w)",
+     "The power of a signal x at the times t, which may be any, by the angular frequencies w, above 0: Lomb and Scargle's "
+     "periodogram, in float64.\nAll are arrays or lists of one axis. Take the mean from x first.",
+     "local t = gpu.array({0, 1, 2.5, 3, 4.5, 6, 7})\nlocal p = gpu.lombscargle(t, (t * 2):sin(), {1, 2, 3})\n"
+     "assert(p:argmax() == 2)"},
     {"stft", stft, "gpu.stft(x [, n [, step [, window [, center]]]])",
      "The transforms of segments of a signal through a window: (..., n // 2 + 1 frequencies, segments), complex.\n"
      "Segments of n elements along the last axis, 256 or the signal's where it has fewer, are `step` apart, a quarter of n. The window "

@@ -23,6 +23,42 @@ for _, device in ipairs { "cpu", "simt" } do
     assert(f.device == x.device and p.dtype == "float32")
   end)
 
+  t.test("smoothing, peaks and rates on " .. device, function()
+    for _, dtype in ipairs { "float16", "float32", "float64", "int32" } do
+      local y = gpu.ones(3, 40, dtype, device)
+      local floating = dtype == "int32" and "float32" or dtype
+      for _, z in ipairs { gpu.savgol_filter(y, 5, 2), gpu.resample_poly(y, 2, 1), gpu.resample(y:to(dtype == "float16" and "float32" or dtype), 20),
+        gpu.decimate(y, 2), gpu.upfirdn({ 1 }, y, 1, 2), gpu.detrend(y), gpu.chirp(y, 1, 1, 2) } do
+        t.eq(z.device, device)
+        if dtype ~= "float16" then t.eq(z.dtype, floating) end
+      end
+      t.eq(gpu.medfilt(y).dtype, dtype)
+      t.near(gpu.detrend(y):to("float32"):abs():max(), 0, 1e-2)
+    end
+    local none = gpu.zeros(0, 40, device)
+    t.same(gpu.savgol_filter(none, 5, 2).shape, { 0, 40 })
+    t.same(gpu.resample(none, 10).shape, { 0, 10 })
+    t.same(gpu.resample_poly(none, 3, 2).shape, { 0, 60 })
+    t.same(gpu.upfirdn({ 1, 2 }, gpu.zeros(3, 0, device)).shape, { 3, 0 })
+    t.same(gpu.detrend(gpu.zeros(3, 0, device)).shape, { 3, 0 })
+    local at, known = gpu.find_peaks(gpu.array({ 0, 1, 1, 0, 2, 0 }, device), { plateau_size = 2 })
+    t.same(at:totable(), { 2 })
+    t.eq(at.device .. at.dtype, device .. "int64")
+    t.same(known.right_edges:totable(), { 3 })
+    t.raises("x has the shape (3, 40), expected one axis", gpu.find_peaks, gpu.zeros(3, 40, device))
+    t.raises("distance is 0.0", gpu.find_peaks, { 1, 2 }, { distance = 0 })
+    t.raises("height is string, expected a number", gpu.find_peaks, { 1, 2 }, { height = "high" })
+    t.raises("an odd number of elements", gpu.savgol_filter, x, 4, 2)
+    t.raises({ "order is 3", "3 elements" }, gpu.savgol_filter, x, 3, 3)
+    t.raises({ "the window has 5 elements, and x 2", "another mode" }, gpu.savgol_filter, x, 5, 2)
+    t.raises("odd number", gpu.medfilt, x, 2)
+    t.raises("a break is at 1", gpu.detrend, x, { breaks = { 1 } })
+    t.raises("count is 0", gpu.resample, x, 0)
+    t.raises("up is 0", gpu.resample_poly, x, 0, 1)
+    t.raises("h has the shape (2, 2)", gpu.upfirdn, { { 1, 2 }, { 3, 4 } }, x)
+    t.raises("no axes", gpu.detrend, gpu.full({}, 1, device))
+  end)
+
   t.test("halves are normalized as floats on " .. device, function()
     local y = gpu.array({ { 0, 600 } }, "float16", device) -- whose squares a half does not hold
     t.same(gpu.layer_norm(y):totable(), { { -1, 1 } })
@@ -163,6 +199,21 @@ t.test("sections, states and segments that do not fit are told", function()
   t.raises({ "expected 7 frequencies for n = 12" }, function() gpu.istft(gpu.stft(x, 8), 12) end)
   t.raises({ "length is 100, expected up to the 54" }, function() gpu.istft(gpu.stft(x, 8), { length = 100 }) end)
   t.raises({ "window has the shape (2,), expected (8,)" }, function() gpu.welch(x, { n = 8, window = { 1, 2 } }) end)
+end)
+
+t.test("designs and waves refuse", function()
+  t.raises("rp is 0, expected decibels above 0", gpu.cheby1, 4, 0, 0.3)
+  t.raises({ "rp is 40 and rs 1", "greater" }, gpu.ellip, 4, 40, 1, 0.3)
+  t.raises("an order is from 1 to 64", gpu.cheby2, 65, 40, 0.3)
+  t.raises("bandpass has two edges", gpu.ellip, 4, 1, 40, 0.3, "bandpass")
+  t.raises("n is 0", gpu.freqz, { 1 }, 1, 0)
+  t.raises("fs is 0", gpu.sosfreqz, gpu.butter(2, 0.5), { fs = 0 })
+  t.raises("expected (sections, 6)", gpu.sosfreqz, { 1, 2 })
+  t.raises("expected one axis, as long as that of t", gpu.lombscargle, { 1, 2 }, { 1 }, { 1 })
+  t.raises("two frequencies of one sign", gpu.chirp, { 1 }, 0, 1, 5, "logarithmic")
+  t.raises("a part of the period", gpu.sawtooth, { 1 }, 2)
+  t.raises("it is called axis", gpu.detrend, { 1, 2 }, { dim = 1 })
+  t.raises("did you mean 'medfilt'?", function() return gpu.medfilt2d end)
 end)
 
 t.done()
