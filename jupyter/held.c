@@ -62,25 +62,43 @@ void jp_held_sent(struct jp_held *h, const char *type, const json_t *content, in
     h->bytes += bytes_of(content);
 }
 
+/* Whether the message is one for the display of the id. */
+static bool is_of(const struct jp_held_message *m, const char *type, const char *id)
+{
+    return is(m->type, type) && strcmp(id_of(m->content), id) == 0;
+}
+
+static bool is_updated_again(const struct jp_held *h, size_t i)
+{
+    bool again = false;
+    for (size_t k = i + 1; k < h->count; k++)
+        again |= is_of(&h->messages[k], h->messages[i].type, id_of(h->messages[i].content));
+    return again;
+}
+
 /* What is shown now takes the place of all that is held in front of the last clear_output, but for updates: they may be
  * of what other cells show. A clear_output itself does so only now: with `wait` it waits for this. */
 static void drop_cleared(struct jp_held *h)
 {
     size_t last = h->count, kept = 0;
     while (last > 0 && !clears(h->messages[last - 1].type)) last--;
-    for (size_t i = 0; i < h->count; i++)
-        if (i + 1 >= last || updates(h->messages[i].type))
-            h->messages[kept++] = h->messages[i];
+    for (size_t i = 0; i < h->count; i++) {
+        struct jp_held_message *m = &h->messages[i];
+        if (i + 1 >= last || (updates(m->type) && !is_updated_again(h, i)))
+            h->messages[kept++] = *m;
         else
-            json_decref(h->messages[i].content);
+            json_decref(m->content);
+    }
     h->count = kept;
 }
 
+/* Puts an update in the place of one before it, unless what it is of was shown in between. */
 static bool replace_update(struct jp_held *h, json_t *content)
 {
-    for (size_t i = 0; i < h->count; i++) {
+    for (size_t i = h->count; i-- > 0;) {
         struct jp_held_message *m = &h->messages[i];
-        if (!updates(m->type) || strcmp(id_of(m->content), id_of(content)) != 0) continue;
+        if (is_of(m, "display_data", id_of(content))) return false;
+        if (!is_of(m, "update_display_data", id_of(content))) continue;
         json_decref(m->content);
         m->content = content;
         return true;

@@ -71,6 +71,22 @@ def test_a_loop_shows_as_many_pictures_as_can_be_seen(client, how):
     assert seen == sorted(seen)
 
 
+def test_what_is_shown_and_updated_in_each_round_ends_as_updated(client):
+    code = "for i = 1, 5000 do display.clear(true) display('shown', 'mine') display.update('mine', i) end"
+    between = client.execute(code)[1]
+    page, clears = [], False
+    for kind, content in between:
+        clears |= kind == "clear_output"
+        if kind == "display_data":
+            page, clears = ([] if clears else page) + [content], False
+        elif kind == "update_display_data":
+            same = [shown for shown in page if shown["transient"] == content["transient"]]
+            for shown in same:
+                shown["data"] = content["data"]
+    assert [shown["data"]["text/plain"] for shown in page] == ["5000"]
+    assert len(between) < 5000, len(between)
+
+
 def test_an_error_leaves_the_last_picture(client):
     """With `wait` what was shown is cleared when more is shown, of which an error is none."""
     between = client.execute("display('kept') display.clear(true) error('stop')")[1]
