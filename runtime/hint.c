@@ -89,13 +89,14 @@ static const struct {
     {"identifier \"nil\" is undefined", "", "it is written nullptr"},
     {"multicharacter character literal", "", "a text stands in double quotes, \"...\""},
     {"expression must have a constant value", "",
-     "the size of an array is a constant, as by #define N 64; shared memory whose size the launch gives is extern __shared__ "
-     "float s[]; and k(grid, block, bytes)"},
+     "an array's size, a case and a template's argument are constants, as by #define N 64; shared memory whose size the "
+     "launch gives is extern __shared__ float s[]; and k(grid, block, bytes)"},
     {"identifier \"rand\" is undefined", "", RANDOM},
     {"identifier \"drand48\" is undefined", "", RANDOM},
     {"identifier \"len\" is undefined", "", "an array is a pointer here: its length comes as a parameter of its own"},
     {"must have class type but it has type \"", " *\"",
-     "an array is a pointer here, x[i], without methods: its length comes as a parameter of its own"},
+     "an array is a pointer here, without methods: its length comes as a parameter of its own, and a member is x[i].m or "
+     "p->m"},
     {"no operator \"", "operand types are: float4", VECTOR},
     {"no operator \"", "operand types are: float3", VECTOR},
     {"no operator \"", "operand types are: float2", VECTOR},
@@ -104,7 +105,7 @@ static const struct {
     {"no operator \"", "const uint3", PARTS},
     {"operand of \"*\" must be a pointer", " ** ", "a power is powf(x, y), or of doubles pow(x, y)"},
     {"must have integral or unscoped enum type", "",
-     "^, %, & and << are of integers: a power is powf(x, y), a remainder fmodf(x, y)"},
+     "an index, and what ^, %, & and << are of, is an integer, (int)x: a power is powf(x, y), a remainder fmodf(x, y)"},
     {"return value type does not match", "__global__", "a kernel returns nothing: its results go into arrays"},
     {"overloaded function \"atomic", "argument types are: (float, ", "the first argument is an address, &x[i]"},
     {"overloaded function \"atomic", "argument types are: (int, ", "the first argument is an address, &x[i]"},
