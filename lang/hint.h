@@ -30,8 +30,8 @@ bool lg_push_name_hint(lua_State *L, const struct lg_place *p, const char *messa
 /* Pushes which name of the line has no value, where an array or a kernel met one; false: nothing is pushed. [raises] */
 bool lg_push_unset(lua_State *L, const struct lg_place *p);
 
-/* For a function that takes a dtype and was given nil: raises where the line that called it names one without quotes, as
- * in gpu.zeros(3, float64), which is a variable without a value. [raises] */
+/* For a function that takes a dtype and was given nil: raises where the line that called it names one without quotes,
+ * as in gpu.zeros(3, float64), which is a variable without a value. [raises] */
 void lg_check_bare_dtype(lua_State *L);
 
 /* On a word of another language, for the name of a variable; NULL: it is none. */
@@ -40,17 +40,17 @@ const char *lg_hint_word(const char *name);
 /* Narrows the code of a cell, whose value is that of its end, to its last line. */
 void lg_last_line(const char **code, size_t *length);
 
-/* Where the code's last line is only a name, or a.b: pushes what is shown when it has no value, with a hint on what was probably
- * meant; false: nothing is pushed. [raises] */
+/* Where the code's last line is only a name, or a.b: pushes what is shown when it has no value, with a hint on what was
+ * probably meant; false: nothing is pushed. [raises] */
 bool lg_push_nil(lua_State *L, const char *code, size_t length);
 
-/* Where the code's last line is only s[1] of a string, t[0] of a list, or t.length of either, and its value is nil: pushes what is
- * shown, with a hint; false: nothing is pushed. [raises] */
+/* Where the code's last line is only s[1] of a string, t[0] of a list, or t.length of either, and its value is nil:
+ * pushes what is shown, with a hint; false: nothing is pushed. [raises] */
 bool lg_push_missing(lua_State *L, const char *code, size_t length);
 
-/* Where the code's last line is only x == y or x ~= y of an array and something else, whose value is said not to be the array, the
- * same of plain tables, or not m of an array: pushes what is shown, with a hint on how elements are compared; false:
- * nothing is pushed. [raises] */
+/* Where the code's last line is only x == y or x ~= y of an array and something else, whose value is said not to be the
+ * array, the same of plain tables, or not m of an array: pushes what is shown, with a hint on how elements are
+ * compared; false: nothing is pushed. [raises] */
 bool lg_push_compared(lua_State *L, const char *code, size_t length, bool value);
 
 #endif
