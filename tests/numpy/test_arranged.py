@@ -5,6 +5,7 @@ import random
 import numpy as np
 import pytest
 from scipy import integrate, stats
+from scipy.spatial import distance
 
 from test_linalg import WAYS, compare
 from test_reduce import view
@@ -187,8 +188,27 @@ def first_is_most(x):
     return y
 
 
+def distances(r, g, dtype):
+    n, m, d = r.choice([0, 1, 3, 129, 300]), r.choice([0, 1, 5, 128, 257]), r.choice([1, 2, 3, 17])
+    x, y = ((g.standard_normal((k, d)) * 3).astype(dtype) for k in (n, m))
+    step = r.choice([1, 2, -1])
+    arrays, a, b = {"x": x, "y": y}, x[::step].astype(np.float64), y.astype(np.float64)
+    lua = f"x['::{step}']"
+    for p, metric in ((2, "euclidean"), (1, "cityblock"), ("math.huge", "chebyshev"), (3, "minkowski"), (0.5, "minkowski")):
+        more = {"p": p} if metric == "minkowski" else {}
+        yield f"gpu.cdist({lua}, y, {p})", arrays, distance.cdist(a, b, metric, **more) if n and m else np.zeros((len(a), m))
+        yield f"gpu.pdist({lua}, {p})", arrays, distance.pdist(a, metric, **more) if n > 1 else np.zeros(0)
+    yield f"gpu.cdist({lua}, y)", arrays, distance.cdist(a, b) if n and m else np.zeros((len(a), m))
+    yield f"gpu.cdist({lua}, y, 'sqeuclidean')", arrays, distance.cdist(a, b, "sqeuclidean") if n and m else np.zeros((len(a), m))
+    if n > 1 and x.dtype.kind == "f":
+        x = x.copy()
+        x[0, 0] = np.nan
+        yield "gpu.cdist(x, x, math.huge)", {"x": x}, np.where(
+            (np.arange(n)[:, None] == 0) | (np.arange(n) == 0), np.nan, distance.cdist(x.astype(float), x.astype(float), "chebyshev"))
+
+
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("maker", [orders, places, sums, combined])
+@pytest.mark.parametrize("maker", [orders, places, sums, combined, distances])
 def test_against_numpy(tmp_path, way, maker):
     cases = []
     for seed in range(len(DTYPES) * 3 if way == "cpu" else 5 if way == "simt" else 2):  # kernels take their time to compile
