@@ -499,6 +499,7 @@ void lg_open_sparse(lua_State *L)
     lg_register(L, "gpu.sparse", lg_sparse_io_functions);
     lg_register(L, "gpu.sparse", lg_sparse_part_functions);
     lg_register(L, "gpu.sparse", lg_sparse_solvers);
+    lg_register(L, "gpu.sparse", lg_sparse_direct_functions);
     /* Scipy's and Torch's users call the type. */
     lg_seal_module(
         L, "gpu.sparse",

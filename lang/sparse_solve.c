@@ -238,6 +238,142 @@ static int bicgstab(lua_State *L)
     return finish(L, &problem, step, left);
 }
 
+/* The size of a vector as M measures it, by its product with what M makes of it. */
+static double measure(lua_State *L, int eased, int x, lua_Integer step)
+{
+    double square = dot(L, eased, x);
+    if (square < 0) luaL_error(L, "minres: M is not positive definite (step %I)", (LUAI_UACINT)step + 1);
+    return sqrt(square);
+}
+
+/* Minimal residuals, of a symmetric matrix: Lanczos' vectors, and the rotations that make their matrix a triangle. */
+static int minres(lua_State *L)
+{
+    struct problem problem = {.what = "minres"};
+    int v = start(L, names, &problem), before = v + 1, z = v + 2, w = v + 3, w_before = v + 4;
+    lua_Integer most = lua_tointeger(L, STEPS), step = 0;
+    lg_step(L, "gpu.zeros_like", "v", v);
+    push_eased(L, v);
+    for (int i = 0; i < 2; i++) lua_pushvalue(L, before);
+    double gamma = measure(L, z, v, 0), gamma_before = 1, eta = gamma, left = sqrt(dot(L, v, v));
+    double c = 1, c_before = 1, s = 0, s_before = 0;
+    for (; left > problem.goal && gamma > 0 && step < most; step++) {
+        int q = lg_step(L, "mul", "vn", z, 1 / gamma), product = push_product(L, A, q);
+        double delta = dot(L, q, product);
+        int next = push_sum(L, push_sum(L, product, -delta / gamma, v), -gamma / gamma_before, before);
+        int eased = push_eased(L, next);
+        double grown = measure(L, eased, next, step), a0 = c * delta - c_before * s * gamma, a1 = hypot(a0, grown);
+        double a2 = s * delta + c_before * c * gamma, a3 = s_before * gamma;
+        if (!(a1 > 0)) break; /* of a matrix without an inverse */
+        int way = push_sum(L, push_sum(L, q, -a3, w_before), -a2, w);
+        way = lg_step(L, "mul", "vn", way, 1 / a1);
+        c_before = c, s_before = s, c = a0 / a1, s = grown / a1;
+        keep(L, X, push_sum(L, X, c * eta, way));
+        eta *= -s;
+        lua_copy(L, v, before);
+        keep(L, v, next);
+        keep(L, z, eased);
+        lua_copy(L, w, w_before);
+        keep(L, w, way);
+        gamma_before = gamma;
+        gamma = grown;
+        int rest = lua_isnil(L, M) ? 0 : lg_step(L, "sub", "vv", B, push_product(L, A, X));
+        left = rest ? sqrt(dot(L, rest, rest)) : fabs(eta);
+        lua_settop(L, w_before);
+    }
+    int rest = lg_step(L, "sub", "vv", B, push_product(L, A, X));
+    return finish(L, &problem, step, sqrt(dot(L, rest, rest)));
+}
+
+/* ---- lsqr: least squares, by Golub's and Kahan's vectors ---- */
+
+/* Pushes the vector at x over its size, which is *size; of zeros as it is. */
+static int push_unit(lua_State *L, int x, double *size)
+{
+    *size = sqrt(dot(L, x, x));
+    int unit = *size > 0 ? lg_step(L, "mul", "vn", x, 1 / *size) : x;
+    lg_check_array(L, unit);
+    return unit;
+}
+
+/* The arguments A, b, damp, tol and steps; pushes the transposed matrix. */
+static int start_lsqr(lua_State *L, double *damp, double *tolerance, lua_Integer *most)
+{
+    static const char *const options[] = {"damp", "tol", "steps", NULL};
+    if (!lg_is_sparse(L, A) && !lg_test_array(L, A)) luaL_typeerror(L, A, "sparse matrix or array");
+    lg_spread(L, 3, "lsqr", options);
+    bool sparse = lg_is_sparse(L, A);
+    const struct rt_array *beside = sparse ? &lg_check_sparse(L, A)->data : lg_check_form(L, A);
+    if (!sparse && beside->ndim != 2) luaL_error(L, "lsqr: A has %d axes, expected 2", beside->ndim);
+    const int64_t rows = sparse ? lg_check_sparse(L, A)->rows : beside->shape[0];
+    const int64_t columns = sparse ? lg_check_sparse(L, A)->columns : beside->shape[1];
+    const struct rt_array *b = lg_step_array(L, B, beside, RT_DTYPE_COUNT);
+    lg_check(L, kn_check_real(b, "lsqr", lg_error_box(L)));
+    if (b->ndim != 1 || b->shape[0] != rows)
+        luaL_error(L, "lsqr: b must have one axis, as long as the %I rows of A", (LUAI_UACINT)rows);
+    *damp = lg_number_option(L, 3, "lsqr", "damp", 0);
+    *tolerance = lg_number_option(L, 4, "lsqr", "tol", lg_floating(b) == RT_FLOAT64 ? 1e-10 : 1e-5);
+    *most = lg_integer_option(L, 5, "lsqr", "steps", 4 * (rows > columns ? rows : columns));
+    if (!(*tolerance > 0)) luaL_error(L, "lsqr: tol is %f, expected a number above 0", *tolerance);
+    if (*most < 0) luaL_error(L, "lsqr: steps is %I, expected 0 or more", (LUAI_UACINT)*most);
+    lg_step(L, "to", "vs", B, rt_dtypes[lg_floating(b)].name);
+    lua_replace(L, B);
+    lua_getfield(L, A, "T");
+    return lua_gettop(L);
+}
+
+/* Pushes what push_unit makes of a vector, in the place of all that was pushed from `at` on. */
+static void put_unit(lua_State *L, int at, int x, double *size)
+{
+    push_unit(L, x, size);
+    lua_copy(L, -1, at);
+    lua_settop(L, at);
+}
+
+/* The vector at `to` becomes the unit of the matrix's product with that at x less `part` of itself. */
+static void put_next(lua_State *L, int matrix, int x, int to, double part, double *size)
+{
+    int top = lua_gettop(L);
+    int next = push_sum(L, lg_step(L, "gpu.matmul", "vv", matrix, x), -part, to);
+    lua_copy(L, push_unit(L, next, size), to);
+    lua_settop(L, top);
+}
+
+static int lsqr(lua_State *L)
+{
+    double damp, tolerance, beta, alpha, matrix = 0, damped = 0;
+    lua_Integer most, step = 0;
+    int turned = start_lsqr(L, &damp, &tolerance, &most), u = turned + 1, v = u + 1, w = u + 2, x = u + 3;
+    lua_pushvalue(L, B);
+    put_unit(L, u, u, &beta);
+    lg_step(L, "gpu.matmul", "vv", turned, u);
+    put_unit(L, v, v, &alpha);
+    lua_pushvalue(L, v);
+    lg_step(L, "gpu.zeros_like", "v", v);
+    double size = beta, rest = beta, left = beta, rho_bar = alpha;
+    bool done = size == 0 || alpha == 0;
+    for (; !done && step < most; step++) {
+        put_next(L, A, v, u, alpha, &beta);
+        matrix += alpha * alpha + beta * beta + damp * damp;
+        put_next(L, turned, u, v, beta, &alpha);
+        double both = hypot(rho_bar, damp), rho = hypot(both, beta), c = both / rho, s = beta / rho;
+        double part = damp / both * rest, phi = c * (rho_bar / both * rest);
+        damped += part * part;
+        rest = s * (rho_bar / both * rest);
+        int sum = push_sum(L, x, phi / rho, w), way = push_sum(L, v, -s * alpha / rho, w);
+        keep(L, x, sum);
+        keep(L, w, way);
+        lua_settop(L, x);
+        rho_bar = -c * alpha;
+        left = hypot(rest, sqrt(damped));
+        done = left <= tolerance * size || alpha * fabs(s * phi) <= tolerance * sqrt(matrix) * left;
+    }
+    lua_pushvalue(L, x);
+    lua_pushinteger(L, step);
+    lua_pushnumber(L, size > 0 ? left / size : 0);
+    return 3;
+}
+
 /* ---- gmres: the x that is best within all that the steps so far span ---- */
 
 #define RESTARTS 1000 /* steps between two restarts, at most */
@@ -385,6 +521,17 @@ const struct lg_function lg_sparse_solvers[] = {
      "The x with A x = b of any square matrix, by stabilised biconjugate gradients, which may fail to come to it.\n" DOC,
      "local a = gpu.sparse.diags({-1, 3, -1.5}, {-1, 0, 1}, {50, 50})\n"
      "local x, steps, residual = gpu.sparse.bicgstab(a, gpu.ones(50))\nassert(residual < 1e-4 and steps < 50)"},
+    {"minres", minres, "gpu.sparse.minres" OPTIONS,
+     "The x with A x = b of any symmetric matrix, by minimal residuals; M has to be positive definite.\n" DOC,
+     "local a = gpu.sparse.diags({-1, 0.5, -1}, {-1, 0, 1}, {50, 50})\n"
+     "local x, steps, residual = gpu.sparse.minres(a, gpu.ones(50))\nassert(residual < 1e-3)"},
+    {"lsqr", lsqr, "gpu.sparse.lsqr(A, b [, damp [, tol [, steps]]] | {damp=, tol=, steps=})",
+     "The x that makes the squares of A x - b least, of a sparse matrix or an array with any number of rows and columns.\n"
+     "With damp, damp^2 times the squares of x are added. It begins at zeros and ends where the size of A x - b is at most "
+     "tol times that of b, or that of A^T (A x - b) tol times that of both (1e-5, of float64 1e-10), or after so many "
+     "steps, 4 for each row or column. Gives x, the number of steps, and the size of A x - b over that of b.",
+     "local a = gpu.array({{1, 0}, {1, 1}, {1, 2}}):to_sparse()\n"
+     "assert(gpu.sparse.lsqr(a, gpu.array({1, 3, 5})):allclose(gpu.array({1, 2}), 1e-3))"},
     {"gmres", gmres,
      "gpu.sparse.gmres(A, b [, x [, tol [, steps [, M [, restart]]]]] | {x=, tol=, steps=, M=, restart=})",
      "The x with A x = b of any square matrix, by generalised minimal residuals.\n" DOC

@@ -117,6 +117,77 @@ def test_diagonals_and_solvers(tmp_path, way):
         np.testing.assert_allclose(np.load(tmp_path / f"{file}.npy"), want, rtol=1e-7, atol=1e-8, err_msg=file)
 
 
+def graph(r, g, n, kind):
+    """A matrix with an inverse: of a grid, without any order, with a dense row and column, without a diagonal."""
+    if kind == "grid":
+        m = max(1, int(n ** 0.5))
+        line = sp.diags_array([g.standard_normal(m - 1), 4 + g.random(m), g.standard_normal(m - 1)], offsets=[-1, 0, 1], shape=(m, m))
+        return sp.csr_array(sp.kron(sp.eye_array(m), line) + sp.kron(line, sp.eye_array(m)))
+    a = sp.random_array((n, n), density=min(1, r.choice([1, 3]) / n), rng=g, data_sampler=lambda size: g.standard_normal(size))
+    if kind == "arrow":
+        a = sp.vstack([np.ones((1, n)), a.tocsr()[1:]]).tocsr() + sp.hstack([np.ones((n, 1)), sp.csr_array((n, n - 1))])
+    if kind == "moved":
+        return sp.csr_array((a.tocsr() + 5 * sp.eye_array(n))[g.permutation(n)])
+    return sp.csr_array(a.tocsr() + 5 * sp.eye_array(n) + sp.csr_array(np.where(np.eye(n, k=-1), 1e-3, 0)))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_direct_solutions(tmp_path, way):
+    lines, checks = [], []
+    for k in range(60 if way == "cpu" else 8):
+        r, g = random.Random(k), np.random.default_rng(k)
+        n = r.choice([1, 2, 9, 40, 150, 700] if way == "cpu" else [1, 20, 100])
+        a = graph(r, g, n, r.choice(["grid", "random", "arrow", "moved"]))
+        n, dtype = a.shape[0], r.choice(["float64", "float64", "float32"])
+        a = a.astype(dtype)
+        b, wide = g.standard_normal(n).astype(dtype), g.standard_normal((n, 3)).astype(r.choice(["float64", "float32"]))
+        sp.save_npz(tmp_path / f"{k}-a.npz", sp.csr_matrix(a))
+        np.savez(tmp_path / f"{k}.npz", b=b, wide=wide)
+        lines += [f"do local a, p = gpu.sparse.load('{tmp_path}/{k}-a.npz'), gpu.load('{tmp_path}/{k}.npz')",
+                  f"gpu.save('{tmp_path}/{k}-x.npy', gpu.sparse.spsolve(a, p.b))",
+                  f"local solve = gpu.sparse.factorized(a) gpu.save('{tmp_path}/{k}-w.npy', solve(p.wide))",
+                  f"gpu.save('{tmp_path}/{k}-y.npy', solve(p.b))",
+                  f"gpu.save('{tmp_path}/{k}-q.npy', (gpu.sparse.lsqr(a, p.b:to('float64'), {{tol = 1e-13, steps = 5000}}))) end"]
+        full = a.toarray().astype(np.float64)
+        near = 1e-4 if np.float32 in (a.dtype, b.dtype, wide.dtype) else 1e-9
+        checks += [(f"{k}-x", full, b, near), (f"{k}-y", full, b, near), (f"{k}-w", full, wide, near)]
+        if np.linalg.cond(full) < 1e4:
+            checks += [(f"{k}-q", full, b, max(near, 1e-6))]
+    run(tmp_path, way, lines)
+    for file, a, b, near in checks:
+        got = np.load(tmp_path / f"{file}.npy")
+        assert got.dtype == np.result_type(np.float32, b) or got.dtype == np.float64
+        want = np.linalg.solve(a, b)
+        np.testing.assert_allclose(got, want, rtol=near, atol=near * max(1, np.abs(want).max()), err_msg=file)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_indefinite_and_rectangular(tmp_path, way):
+    lines, checks = [], []
+    for k, n in enumerate([1, 2, 30, 200] if way == "cpu" else [3, 30]):
+        g = np.random.default_rng(k)
+        low, middle = g.standard_normal(n - 1) * 0.4, np.where(g.random(n) < 0.5, -3, 3) + g.random(n)
+        s = sp.csr_array(sp.diags_array([low, middle, low], offsets=[-1, 0, 1], shape=(n, n)))
+        tall = sp.csr_array(sp.vstack([s, sp.random_array((n + 2, n), density=0.3, rng=g)]))
+        sp.save_npz(tmp_path / f"{k}-s.npz", sp.csr_matrix(s))
+        sp.save_npz(tmp_path / f"{k}-t.npz", sp.csr_matrix(tall))
+        b, c = g.standard_normal(n), g.standard_normal(2 * n + 2)
+        np.savez(tmp_path / f"{k}.npz", b=b, c=c)
+        lines += [f"do local s, p = gpu.sparse.load('{tmp_path}/{k}-s.npz'), gpu.load('{tmp_path}/{k}.npz')",
+                  f"local t = gpu.sparse.load('{tmp_path}/{k}-t.npz')",
+                  f"local x, steps, off = gpu.sparse.minres(s, p.b) gpu.save('{tmp_path}/{k}-m.npy', x) assert(off < 1e-9)",
+                  f"gpu.save('{tmp_path}/{k}-n.npy', (gpu.sparse.minres(function(v) return s:matmul(v) end, p.b, {{x = p.b}})))",
+                  f"gpu.save('{tmp_path}/{k}-q.npy', (gpu.sparse.lsqr(t, p.c, {{tol = 1e-13}})))",
+                  f"gpu.save('{tmp_path}/{k}-d.npy', (gpu.sparse.lsqr(t:todense(), p.c, {{damp = 0.5, tol = 1e-13}}))) end"]
+        damped = np.vstack([tall.toarray(), 0.5 * np.eye(n)])
+        checks += [(f"{k}-m", np.linalg.solve(s.toarray(), b)), (f"{k}-n", np.linalg.solve(s.toarray(), b)),
+                   (f"{k}-q", np.linalg.lstsq(tall.toarray(), c)[0]),
+                   (f"{k}-d", np.linalg.lstsq(damped, np.concatenate([c, np.zeros(n)]))[0])]
+    run(tmp_path, way, lines)
+    for file, want in checks:
+        np.testing.assert_allclose(np.load(tmp_path / f"{file}.npy"), want, rtol=1e-6, atol=1e-7, err_msg=file)
+
+
 @pytest.mark.parametrize("how", ["coo", "bsr", "dia"])
 def test_other_formats_are_named(tmp_path, how):
     sp.save_npz(tmp_path / "a.npz", sp.eye(4, format=how))
