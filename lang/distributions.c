@@ -253,6 +253,31 @@ static int multivariate_normal(lua_State *L)
     return finish(L, &w);
 }
 
+/* Gamma numbers over their sums. */
+static int dirichlet(lua_State *L)
+{
+    struct wanted w;
+    begin(L, &w);
+    const struct rt_array *alpha = lg_step_array(L, w.first, NULL, RT_FLOAT64);
+    const int64_t n = alpha->ndim == 1 ? alpha->shape[0] : 0;
+    if (n < 1) return luaL_error(L, "dirichlet: alpha is one axis of numbers above 0, a list or an array");
+    if (lua_isnone(L, w.first + 1)) lua_newtable(L);
+    read_shape(L, 1, "dirichlet", &w);
+    if (w.ndim == RT_MAX_DIMS) return luaL_error(L, "an array has at most %d axes", RT_MAX_DIMS);
+    int list = lg_step(L, "totable", "v", w.first), parts;
+    lua_createtable(L, n < 1024 ? (int)n : 1024, 0);
+    parts = lua_gettop(L);
+    for (int64_t i = 1; i <= n; i++) {
+        lua_rawgeti(L, list, i);
+        push_gamma(L, &w, check_positive(L, parts + 1, "dirichlet", "alpha"), 1);
+        lua_rawseti(L, parts, i);
+        lua_settop(L, parts);
+    }
+    int all = lg_step(L, "gpu.stack", "vi", parts, (int64_t)-1);
+    lg_step(L, "div", "vv", all, lg_step(L, "sum", "vib", all, (int64_t)-1, 1));
+    return finish(L, &w);
+}
+
 /* In place. */
 static int shuffle(lua_State *L)
 {
@@ -310,6 +335,11 @@ const struct lg_function lg_distributions[] = {
      "Products may differ in their last bits between devices.",
      "local x = gpu.random.multivariate_normal({1, 2}, {{1, 0.5}, {0.5, 1}}, 10000)\n"
      "assert(x.shape[2] == 2 and x.T:cov():allclose(gpu.array({{1, 0.5}, {0.5, 1}}), 0, 0.06))"},
+    {"dirichlet", dirichlet, "gpu.random.dirichlet(alpha [, shape...] [, dtype] [, device])",
+     "Random parts of a whole: numbers from 0 to 1, as many as alpha has, a list or an array, whose sum is 1.\n"
+     "They are the last axis behind the shape; without one there is one set of them. Their means are alpha over its sum.",
+     "local x = gpu.random.dirichlet({1, 3}, 10000)\n"
+     "assert(x.shape[2] == 2 and x:sum(2):allclose(1) and math.abs(x:mean(1)[2] - 0.75) < 0.01)"},
     {"shuffle", shuffle, "gpu.random.shuffle(x)",
      "Brings the rows of x, along its first axis, into a random order, in place. Returns x.\n"
      "gpu.random.permutation(x) leaves x as it is.",

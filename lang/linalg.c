@@ -470,6 +470,7 @@ void lg_open_linalg(lua_State *L)
     lg_register(L, "gpu.linalg", linalg_functions);
     lg_register(L, "gpu.linalg", lg_norm_functions);
     lg_register(L, "gpu.linalg", lg_matrix_functions);
+    lg_register(L, "gpu.linalg", lg_space_functions);
     lg_seal_module(L, "gpu.linalg", "it has gpu.linalg.solve(a, b), gpu.linalg.svd(a) and others");
     lua_setfield(L, -2, "linalg");
 }

@@ -5,7 +5,7 @@
 #include "kernels/linalg.h"
 #include "lang/array.h"
 
-extern const struct lg_function lg_norm_functions[], lg_matrix_functions[];
+extern const struct lg_function lg_norm_functions[], lg_matrix_functions[], lg_space_functions[];
 #define LG_BATCH_DOC " The last two axes are the matrices; those in front of them are a batch."
 
 /* The array at idx 1, which has two axes at least. */

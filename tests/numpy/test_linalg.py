@@ -5,7 +5,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from scipy.linalg import expm, lu
+from scipy.linalg import expm, lu, null_space, orth, toeplitz
 
 LUNARRAY = os.environ.get("LUNARRAY", "build/lunarray")
 WAYS = {"cpu": ("cpu", {}), "simt": ("simt", {}), "generated": ("simt", {"LUNARRAY_GENERATED": "1"})}
@@ -96,6 +96,17 @@ def rectangles(r, g, dtype):
     one, right = a[(0,) * len(b)], g.standard_normal((m, 2)).astype(dtype)
     x, _, rank, s = np.linalg.lstsq(one, right, rcond=None)
     yield "la.lu(a)", {"a": a}, lu(a)
+    short = one.copy()
+    short[-1] = short[0] * (m > 1)
+    for name, of in (("null_space", null_space), ("orth", orth)):  # the vectors are one of many choices, what they span is not
+        z = of(short, 1e-3)
+        yield f"(function() local z = la.{name}(a, 1e-3) return z:matmul(z.T:conj()) end)()", {"a": short}, z @ z.conj().T
+    column, row = g.standard_normal((2, m)).astype(dtype), g.standard_normal(n).astype(dtype)
+    yield "la.toeplitz(c, r), la.toeplitz(c)", {"c": column[0], "r": row}, (toeplitz(column[0], row), toeplitz(column[0]))
+    wide = regular(g, (6, 6), dtype).reshape(2, 3, 3, 2)
+    yield "la.tensorsolve(a, b)", {"a": wide, "b": wide[..., 0, 0]}, np.linalg.tensorsolve(wide, wide[..., 0, 0])
+    yield "la.tensorinv(a), la.tensorinv(a:reshape(6, 1, 6), 1)", {"a": wide}, (
+        np.linalg.tensorinv(wide), np.linalg.tensorinv(wide.reshape(6, 1, 6), 1))
     yield "la.lu(a)", {"a": a + 1j * a[..., ::-1]}, lu(a + 1j * a[..., ::-1])
     yield "la.lstsq(a, b)", {"a": one, "b": right}, (x, ((right - one @ x) ** 2).sum(0), rank, s)
 
