@@ -113,8 +113,14 @@ static void push_overview(lua_State *L)
     const char **names = push_sorted_names(L, &count);
     luaL_buffinit(L, &b);
     for (size_t part = 0; part < sizeof parts / sizeof *parts; part++) {
-        size_t column = 0;
-        add_wrapped(&b, parts[part].title, strlen(parts[part].title), 0, 0);
+        size_t column = 0, title = strlen(parts[part].title), whole = title + 1;
+        for (size_t i = 0; i < count; i++)
+            if (is_part(L, names[i], parts[part].prefix)) whole += 1 + strlen(names[i]) - strlen(parts[part].prefix);
+        add_wrapped(&b, parts[part].title, title, 0, 0);
+        if (whole <= HELP_COLUMNS) { /* few names stand beside their title */
+            luaL_addchar(&b, ':');
+            column = title + 1;
+        }
         for (size_t i = 0; i < count; i++) {
             if (!is_part(L, names[i], parts[part].prefix)) continue;
             const char *name = names[i] + strlen(parts[part].prefix);
