@@ -186,6 +186,41 @@ static void push_masked_variance(lua_State *L, enum rt_dtype t, bool root)
     lg_end_reduction(L, lg_step(L, "to", "vs", out, rt_dtypes[real].name), a, &r);
 }
 
+/* Leaves the array at 1 and a copy of the options at 3, which loses those that are done here; they stand at `table`. */
+static void take_options(lua_State *L, int table, const char *name)
+{
+    lua_newtable(L);
+    for (lua_pushnil(L); lua_next(L, table);) {
+        lua_pushvalue(L, -2);
+        lua_insert(L, -2);
+        lua_rawset(L, table + 1);
+    }
+    if (table == 3 && !lua_isnil(L, 2)) {
+        if (lua_getfield(L, 4, "axis") != LUA_TNIL) luaL_error(L, "%s: the axis is named twice", name);
+        lua_pushvalue(L, 2);
+        lua_setfield(L, 4, "axis");
+    }
+    lua_copy(L, table + 1, 3);
+    lua_settop(L, 3);
+}
+
+/* Elements at 4 that the mask at 6 leaves out become what changes no result, or `initial`, which is at 5. */
+static void fill_where(lua_State *L, const struct plan *plan, const char *name)
+{
+    if (!plan->where) luaL_error(L, "%s: there is no option 'where'; sum, mean, max and others have it", name);
+    check_mask(L, name, 6, 4);
+    if (plan->needs_initial && lua_isnil(L, 5))
+        luaL_error(L, "%s: {where = mask} needs {initial = number}, too, which is the %s where nothing is taken", name,
+                   name);
+    lua_pushvalue(L, 4);
+    if (plan->needs_initial)
+        lua_pushvalue(L, 5);
+    else
+        lua_pushinteger(L, plan->fill);
+    call_method(L, 6, "where", 2);
+    lua_replace(L, 4);
+}
+
 bool lg_reduce_with_options(lua_State *L, const char *name)
 {
     static const char *const names[] = {"dtype", "where", "initial"};
@@ -199,19 +234,7 @@ bool lg_reduce_with_options(lua_State *L, const char *name)
     lg_check_array(L, 1);
     if (table > 3)
         luaL_error(L, "%s: options stand behind the array and the axis, as {keepdims = true, where = mask}", name);
-    lua_newtable(L); /* a copy of the options, which loses those that are done here */
-    for (lua_pushnil(L); lua_next(L, table);) {
-        lua_pushvalue(L, -2);
-        lua_insert(L, -2);
-        lua_rawset(L, table + 1);
-    }
-    if (table == 3 && !lua_isnil(L, 2)) {
-        if (lua_getfield(L, 4, "axis") != LUA_TNIL) luaL_error(L, "%s: the axis is named twice", name);
-        lua_pushvalue(L, 2);
-        lua_setfield(L, 4, "axis");
-    }
-    lua_copy(L, table + 1, 3);
-    lua_settop(L, 3);    /* 1: the array, 3: the options */
+    take_options(L, table, name);
     lua_pushvalue(L, 1); /* 4: the elements */
     if (take(L, 3, "dtype")) {
         lg_check_dtype(L, -1, RT_FLOAT32);
@@ -232,20 +255,7 @@ bool lg_reduce_with_options(lua_State *L, const char *name)
     if (!take(L, 3, "where")) lua_pushnil(L); /* 6 */
     bool masked = !lua_isnil(L, 6);
     enum rt_dtype dtype = lg_check_form(L, 4)->dtype, mean = lg_floating(lg_check_form(L, 4));
-    if (masked) {
-        if (!plan->where) luaL_error(L, "%s: there is no option 'where'; sum, mean, max and others have it", name);
-        check_mask(L, name, 6, 4);
-        if (plan->needs_initial && lua_isnil(L, 5))
-            luaL_error(L, "%s: {where = mask} needs {initial = number}, too, which is the %s where nothing is taken",
-                       name, name);
-        lua_pushvalue(L, 4);
-        if (plan->needs_initial)
-            lua_pushvalue(L, 5);
-        else
-            lua_pushinteger(L, plan->fill);
-        call_method(L, 6, "where", 2);
-        lua_replace(L, 4);
-    }
+    if (masked) fill_where(L, plan, name);
     if (masked && !strcmp(name, "mean")) {
         push_masked_mean(L, mean);
         return true;
