@@ -414,8 +414,11 @@ static int magic_cuda(struct lg_magic_call *call)
 static int magic_lsmagic(struct lg_magic_call *call)
 {
     struct lg_buffer *b = lg_push_buffer(call->L);
-    for (const struct lg_magic *m = lg_magics; m->name; m++)
-        lg_buffer_printf(b, "%-34s %.*s\n", m->usage, (int)strcspn(m->doc, "\n"), m->doc);
+    for (const struct lg_magic *m = lg_magics; m->name; m++) {
+        bool fits = strlen(m->usage) <= 34; /* else what it does stands below */
+        if (!fits) lg_buffer_printf(b, "%s\n", m->usage);
+        lg_buffer_printf(b, "%-34s %.*s\n", fits ? m->usage : "", (int)strcspn(m->doc, "\n"), m->doc);
+    }
     lg_buffer_puts(b,
                    "!command                           Runs a shell command, which has the terminal if there is one.\n"
                    "?name, name?                       Shows what is known of a name; ??name adds its source.\n");

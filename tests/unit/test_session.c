@@ -347,6 +347,7 @@ TEST(magics)
     CHECK_HAS(run("w?"), "p|number");
     CHECK_HAS(run("?broadcasting"), "different shapes");
     CHECK_HAS(run("%lsmagic"), "%timeit [-n N]");
+    CHECK_HAS(out, "\n%history [cells] or %history -g text\n                                   Shows the cells");
     run("weights = gpu.zeros(1000, 1000, 'cpu')");
     CHECK_HAS(run("local hidden = gpu.zeros(10, 'cpu')\ngpu.memory('cpu').arrays[1]"), "name = \"weights\"");
     CHECK_HAS(run("gpu.memory().devices.cpu.arrays[2]"), "name = \"hidden\"");
