@@ -309,6 +309,7 @@ static void block_end(struct simt_observer *o, struct worker *k)
 static void check_division(struct simt_check *c, struct warp *w, const struct insn *i, uint32_t m)
 {
     bool wide = ptx_type_size((enum ptx_type)i->type) == 8;
+    if (c->program->places[w->pc].guess) return;
     EACH_LANE(l, m)
     {
         if (wide ? u64_at(w->frame->regs, i->b)[l] != 0 : u32_at(w->frame->regs, i->b)[l] != 0) continue;

@@ -206,9 +206,10 @@ static bool touch_bits(const struct access *a, const struct span *s, uint64_t ad
     uint64_t at = address - s->start, bits = ((UINT64_C(1) << a->bytes) - 1) << at % 64;
     _Atomic uint64_t *word = &s->written[at / 64];
     uint64_t there = atomic_load_explicit(word, memory_order_relaxed);
-    bool lacking = (there & bits) != bits;
-    if (lacking && a->kind != ACCESS_READ) atomic_fetch_or_explicit(word, bits, memory_order_relaxed);
-    return lacking && a->kind != ACCESS_WRITE;
+    if ((there & bits) == bits) return false;
+    if (a->kind == ACCESS_READ) return simt_is_lacking(a, (uint32_t)(there >> at % 64));
+    atomic_fetch_or_explicit(word, bits, memory_order_relaxed);
+    return a->kind != ACCESS_WRITE;
 }
 
 /* May the lane go there? *race: and can it be seen who else did? */

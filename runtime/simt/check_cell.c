@@ -57,9 +57,58 @@ void simt_tell_copy(const struct simt_check *c, struct simt_report *r, record me
     r->under_way = !shared ? UNDER_WAY_FETCH : r->first.access == ACCESS_READ ? UNDER_WAY_SOURCE : UNDER_WAY_BULK;
 }
 
-static bool is_of_groups(const struct simt_check *c, record r)
+/* Several instructions of a line have one site. NULL: no instruction of the program's, but one that stands for it. */
+static const struct place *place_of(const struct access *a)
 {
-    return c->program->places[c->sites[record_site(r)].pc].of_groups;
+    const struct simt_program *p = a->check->program;
+    uintptr_t bytes = (uintptr_t)a->insn - (uintptr_t)p->code;
+    return bytes < p->code_count * sizeof *p->code ? &p->places[bytes / sizeof *p->code] : NULL;
+}
+
+/* The compiler may say which bytes are looked at. Of 8 bytes of which the first was written the others are taken for
+ * the room behind a member of a structure, which is copied with it. */
+bool simt_is_lacking(const struct access *a, uint32_t written)
+{
+    const struct place *p = place_of(a);
+    uint32_t all = (uint32_t)((UINT64_C(1) << a->bytes) - 1), used = p ? p->used_bytes : 0;
+    uint32_t lacking = ~written & (used && !(used & ~all) ? used : all);
+    uint32_t size = p && a->insn->size * a->insn->count == a->bytes ? a->insn->size : a->bytes;
+    for (uint32_t k = 0; k < a->bytes; k += size)
+        if (lacking >> k & all >> (a->bytes - size) && !(size == 8 && written >> k & 1)) return true;
+    return false;
+}
+
+bool simt_looks_ahead(const struct access *a)
+{
+    const struct place *p = place_of(a);
+    const struct frame *f = a->warp ? a->warp->frame : NULL;
+    bool ahead = p && p->ahead;
+    for (; f && f->parent && !ahead; f = f->parent) ahead = a->check->program->places[f->return_pc - 1].ahead;
+    return ahead;
+}
+
+static const struct place *place_in(const struct simt_check *c, record r)
+{
+    return &c->program->places[c->sites[record_site(r)].pc];
+}
+
+static bool is_of_library(const struct simt_check *c, const struct place *p)
+{
+    const char *name = p->file > 0 && (size_t)p->file < c->program->file_count ? c->program->files[p->file] : NULL;
+    return name && (strstr(name, "/cub/") || strstr(name, "/thrust/"));
+}
+
+/* Is it what NVIDIA's own code does, whose authors know what their devices do? Who wrote the kernel could not mend it.
+ * Cooperative groups take shfl.sync for an order of memory within the warp, which it is not by the PTX manual. CUB's
+ * and Thrust's compactions, in place, read a tile before they say how many of its elements stay, by a word without a
+ * fence, and later tiles, which wait for that word, write there; and they have one place in shared memory where all
+ * threads leave what nobody wants. */
+static bool is_excused(const struct simt_check *c, record a, record b, bool shared)
+{
+    const struct place *p = place_in(c, a), *q = place_in(c, b);
+    bool writes = c->sites[record_site(a)].access == ACCESS_WRITE && c->sites[record_site(b)].access == ACCESS_WRITE;
+    if (p->of_groups && q->of_groups) return true;
+    return (p->of_tiles || q->of_tiles) && writes == shared && is_of_library(c, p) && is_of_library(c, q);
 }
 
 void simt_cell_race(struct actor *x, record other)
@@ -67,9 +116,7 @@ void simt_cell_race(struct actor *x, record other)
     const struct access *a = x->access;
     struct simt_check *c = a->check;
     other = as_made(c->sites, other);
-    /* Cooperative groups take shfl.sync for an order of memory within the warp, which it is not by the PTX manual. Who
-     * wrote the kernel could not mend that, and NVIDIA knows what its devices do. */
-    if (is_of_groups(c, x->me) && is_of_groups(c, other)) return;
+    if (is_excused(c, x->me, other, x->shared)) return;
     if (!x->shared && a->block->readers.parting) return; /* what it raced with was told when it came */
     x->hits = true;
     for (unsigned k = 0; k < x->races; k++)

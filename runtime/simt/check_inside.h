@@ -69,8 +69,7 @@ struct access {
     record me;      /* lane 0's */
     int origin;     /* as struct place has it */
     uint32_t bytes; /* of one lane */
-    uint32_t
-        alike; /* lanes for which the one at hand stands: they read the same place, and none of them is to be lost */
+    uint32_t alike; /* lanes for which the one at hand stands, which read the same place; none is to be lost */
     uint64_t at[SIMT_WARP];
     const struct simt_texture *texture; /* that it goes through; NULL: a plain access */
 };
@@ -356,6 +355,8 @@ bool simt_race_stand_for_all(const struct access *a, record one, record other);
 void simt_race_lane(const struct access *a, unsigned lane);
 
 /* ---- check_cell.c ---- */
+bool simt_is_lacking(const struct access *a, uint32_t written); /* a load, of whose bytes these were written, by bits */
+bool simt_looks_ahead(const struct access *a);                  /* struct ptx_insn's `ahead` */
 /* The lane touches the cells of the table from `first` on; `all`: how many the table has. */
 void simt_race_cells(const struct access *a, unsigned lane, bool shared, const struct cell_table *t, uint32_t first,
                      uint32_t all);

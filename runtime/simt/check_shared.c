@@ -478,8 +478,17 @@ static void set_written(struct tags *t, uint64_t at, uint32_t bytes)
     }
 }
 
+static bool is_lacking(const struct access *a, uint64_t at)
+{
+    uint32_t written = 0;
+    if (was_written(a->block, at, a->bytes)) return false;
+    for (uint32_t k = 0; k < a->bytes; k++) written |= (uint32_t)was_written(a->block, at + k, 1) << k;
+    return simt_is_lacking(a, written);
+}
+
 static void report_unwritten(const struct access *a, unsigned lane)
 {
+    if (simt_looks_ahead(a)) return;
     struct simt_report r = {.kind = CHECK_UNWRITTEN,
                             .space = PTX_SHARED,
                             .address = a->at[lane],
@@ -501,7 +510,7 @@ void simt_shared_touch(const struct access *a, uint32_t m)
     uint32_t reading = a->kind == ACCESS_READ ? simt_race_distinct(a, m) : a->kind == ACCESS_ATOMIC ? m : 0;
     EACH_LANE(l, reading)
     {
-        bool unwritten = !was_written(a->block, a->at[l], a->bytes) && !a->check->untracked;
+        bool unwritten = is_lacking(a, a->at[l]) && !a->check->untracked;
         if (unwritten && !simt_reach_written(a->block, a->at[l], a->bytes)) report_unwritten(a, l);
         if (a->kind == ACCESS_ATOMIC) set_written(t, a->at[l], a->bytes);
     }

@@ -116,12 +116,17 @@ struct insn *simt_emit(struct decoder *d, op_function run)
                                 .value = simt_term_of_value(d, d->in),
                                 .facts = d->facts ? d->facts[index] : 0,
                                 .of_groups = d->in->of_groups,
+                                .ahead = d->in->ahead,
+                                .of_tiles = d->in->of_tiles,
+                                .used_bytes = d->in->used_bytes,
+                                .guess = simt_is_guess(d->f, d->in),
                                 .unsteady = d->unsteady && d->unsteady[index],
                                 .loose = d->loose && d->loose[index]};
         size_t length = strlen(d->in->opcode);
         for (size_t i = 0; i < d->in->mod_count; i++) length += 1 + strlen(d->in->mods[i]);
         struct string_list *s = p->strings;
-        if (!s || p->code_count == 0 || p->places[p->code_count - 1].ptx_line != d->in->line) {
+        if (!s || p->code_count == 0 || p->places[p->code_count - 1].ptx_line != d->in->line ||
+            p->places[p->code_count - 1].index != index) {
             s = rt_alloc(sizeof *s + length + 1);
             if (!s) {
                 simt_out_of_memory(d);
@@ -321,6 +326,7 @@ static bool decode_function(struct decoder *d, uint32_t index)
     d->index = index;
     d->f = &d->module->funcs[index];
     d->fn = &p->functions[index];
+    d->slot_capacity = 0;
     d->in = NULL;
     d->fn->is_entry = d->f->is_entry;
     d->fn->setup = d->fn->start = p->code_count;
@@ -330,6 +336,7 @@ static bool decode_function(struct decoder *d, uint32_t index)
     bool ok = place_variables(d) && simt_find_invariants(d) && simt_place_registers(d) && simt_find_origins(d) &&
               simt_find_terms(d) && simt_find_facts(d) && simt_find_flow(d) && simt_find_steady(d) &&
               decode_or_refuse(d);
+    if (d->slots_lost) ok = false;
     d->fn->end = p->code_count;
     d->fn->term_end = p->term_count;
     if (d->fn->frame_bytes < 512) d->fn->frame_bytes = 512; /* slot 0 may be read as a vector that nobody uses */

@@ -37,6 +37,8 @@ struct decoder {
     bool *hoisted;        /* by PTX instruction: run once, when a warp's frame is made */
     uint64_t *var_offset; /* by f->vars */
     uint32_t temps[3][8], temp_count[3], temp_used[3];
+    uint32_t slot_capacity; /* of fn->slots */
+    bool slots_lost;        /* memory ran out for one */
     struct {
         int reg; /* -1: free */
         uint32_t slot;
@@ -201,7 +203,8 @@ bool simt_find_covered(struct decoder *d, bool *marks, uint64_t *stored);
 /* Reads an instruction's comparison, or the opposite, of operands *a and *b. False: it is another one. */
 bool simt_read_comparison(const struct ptx_insn *in, struct condition *c, const struct ptx_operand **a,
                           const struct ptx_operand **b, bool *wide, bool *opposite);
-bool simt_find_steady(struct decoder *d); /* fills d->fn->steady */
+bool simt_is_guess(const struct ptx_func *f, const struct ptx_insn *in); /* decode_guess.c */
+bool simt_find_steady(struct decoder *d);                                /* fills d->fn->steady */
 
 /* ---- decode_ops.c ---- */
 /* The instruction at hand, whatever it is. */

@@ -16,6 +16,11 @@ uint32_t simt_new_slot(struct decoder *d, char class)
     uint32_t bytes = class == 'p' ? 4 : class == 'w' ? 4 * SIMT_WARP : class == 'q' ? 8 * SIMT_WARP : 16 * SIMT_WARP;
     uint32_t align = bytes < 64 ? bytes : 64, slot = (d->fn->frame_bytes + align - 1) & ~(align - 1);
     d->fn->frame_bytes = slot + bytes;
+    if (d->fn->is_entry) return slot;
+    if (simt_grow(d, &d->fn->slots, d->fn->slot_count, &d->slot_capacity, sizeof *d->fn->slots))
+        d->fn->slots[d->fn->slot_count++] = (struct slot){slot, class};
+    else
+        d->slots_lost = true;
     return slot;
 }
 

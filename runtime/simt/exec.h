@@ -381,6 +381,9 @@ bool simt_warp_start(struct warp *w);
 bool simt_warp_ready(struct warp *w);
 void simt_warp_free(struct warp *w);
 struct frame *simt_frame_new(struct warp *w, const struct function *f);
+/* Lanes that called a function from one place at different times have frames of their own. Where they wait for each
+ * other in it, they go on in one. True when there were some. */
+bool simt_frames_join(struct warp *w);
 
 /* The end of a comparison: combines r with the predicate at c as mode says (and, or, xor) and stores it and its
  * opposite. */

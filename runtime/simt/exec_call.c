@@ -36,6 +36,62 @@ struct frame *simt_frame_new(struct warp *w, const struct function *f)
     return frame_make(w, f);
 }
 
+/* ---- joined frames ---- */
+static bool is_same_call(const struct frame *a, const struct frame *b)
+{
+    for (; a != b; a = a->parent, b = b->parent)
+        if (!a->parent || !b->parent || a->function != b->function || a->site != b->site ||
+            a->return_pc != b->return_pc || a->local_base != b->local_base)
+            return false;
+    return true;
+}
+
+static void leave_frame(struct warp *w, struct frame *f, uint32_t m)
+{
+    f->lanes &= ~m;
+    if (f->lanes) return;
+    f->next_free = w->free_frames;
+    w->free_frames = f;
+}
+
+static void move_lanes(struct warp *w, struct frame *from, struct frame *to, uint32_t m)
+{
+    const struct function *f = from->function;
+    for (uint32_t k = 0; k < f->slot_count; k++) {
+        uint32_t at = f->slots[k].offset, halves = f->slots[k].class == 'x' ? 2 : 1;
+        if (f->slots[k].class == 'p')
+            *u32_at(to->regs, at) = (*u32_at(to->regs, at) & ~m) | (*u32_at(from->regs, at) & m);
+        else if (f->slots[k].class == 'w')
+            EACH_LANE(l, m) u32_at(to->regs, at)[l] = u32_at(from->regs, at)[l];
+        else
+            for (; halves--; at += 8 * SIMT_WARP) EACH_LANE(l, m) u64_at(to->regs, at)[l] = u64_at(from->regs, at)[l];
+    }
+    if (f->calls_alloca) EACH_LANE(l, m) to->allocated[l] = from->allocated[l];
+    to->lanes |= m;
+    leave_frame(w, from, m);
+}
+
+bool simt_frames_join(struct warp *w)
+{
+    bool some = false;
+    for (uint32_t k = 1; k < w->split_count; k++) {
+        struct split *s = &w->splits[k], *o = w->splits;
+        while (o < s && (o->state != SPLIT_SYNC || o->pc != s->pc || !o->mask || !is_same_call(s->frame, o->frame)))
+            o++;
+        if (o == s || s->state != SPLIT_SYNC) continue;
+        struct frame *from = s->frame, *to = o->frame;
+        for (struct frame *parent; from != to; from = parent, to = to->parent) {
+            parent = from->parent;
+            move_lanes(w, from, to, s->mask);
+        }
+        o->mask |= s->mask;
+        o->state = SPLIT_RUN;
+        s->mask = 0;
+        some = true;
+    }
+    return some;
+}
+
 static char *lane_local(const struct warp *w, uint32_t lane, uint32_t offset)
 {
     return w->local + (size_t)lane * w->worker->local_bytes + offset;
@@ -122,11 +178,7 @@ enum event simt_op_ret(char *R, const struct insn *i, uint32_t m, struct warp *w
     if (m != s->mask) simt_fork(w, m, w->pc + 1, SPLIT_RUN);
     s->frame = f->parent;
     s->pc = f->return_pc;
-    f->lanes &= ~m;
-    if (!f->lanes) {
-        f->next_free = w->free_frames;
-        w->free_frames = f;
-    }
+    leave_frame(w, f, m);
     return EV_SCHEDULE;
 }
 

@@ -144,7 +144,9 @@ enum event simt_op_trap(char *R, const struct insn *i, uint32_t m, struct warp *
     }
     return simt_fault_set(
         w, __builtin_ctz(m), SIMT_FAULT_TRAP, "trap%s",
-        grid ? ": the barrier of a grid needs a cooperative launch, k(grid, block, {cooperative = true})(...)" : "");
+        grid ? ": the barrier of a grid needs a cooperative launch: cudaLaunchCooperativeKernel, or k(grid, block, "
+               "{cooperative = true})(...)"
+             : "");
 }
 
 enum event simt_op_nop(char *R, const struct insn *i, uint32_t m, struct warp *w)

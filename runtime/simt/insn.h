@@ -164,9 +164,18 @@ struct place { /* where an instruction comes from */
     uint32_t value; /* likewise, what a store stores; not of several elements */
     uint64_t facts; /* of the function that hold there, by bits */
     const char *opcode;
-    bool of_groups; /* as struct ptx_insn has it */
-    bool unsteady;  /* a load of shared memory that differs from block to block, though the function is steady */
-    bool loose;     /* touches a variable of shared memory for which the function is not */
+    bool of_groups; /* these are as struct ptx_insn has them */
+    bool ahead, of_tiles;
+    uint32_t used_bytes;
+    bool guess;    /* a division of which it is looked at afterwards whether it is wanted */
+    bool unsteady; /* a load of shared memory that differs from block to block, though the function is steady */
+    bool loose;    /* touches a variable of shared memory for which the function is not */
+};
+
+/* A place for a register in a frame: a predicate, which is a bit a lane, or lanes of 4, 8 or twice 8 bytes. */
+struct slot {
+    uint32_t offset;
+    char class; /* p, w, q, x */
 };
 
 struct function {
@@ -175,6 +184,8 @@ struct function {
     uint32_t start, end;  /* code range */
     uint32_t setup;       /* from here to start: what entries run once, for all lanes, when a frame is made */
     uint32_t frame_bytes; /* of registers */
+    struct slot *slots;   /* of functions that are called: what lies there, but for SLOT_TRUE */
+    uint32_t slot_count;
     uint32_t registers;   /* of 32 bits alive at once; 0: not known */
     uint32_t const_start; /* slots that hold immediates: program->constants[first..] */
     uint32_t const_first, const_count;

@@ -23,6 +23,7 @@ void simt_program_free(struct simt_program *p)
         struct function *f = &p->functions[k];
         free(f->name);
         free(f->refused);
+        free(f->slots);
         free(f->param_offset);
         free(f->param_size);
         free(f->return_offset);

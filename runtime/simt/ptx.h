@@ -105,8 +105,11 @@ struct ptx_insn {
     int line;                             /* in the PTX text */
     int file, source_line, source_column; /* from .loc; file 0 when there was none. What is inlined from the toolkit's
                                              headers has the line where the user's code calls it */
-    bool in_asm;    /* of the source's inline PTX, __trap() and the like too, not made by the compiler */
-    bool of_groups; /* inlined from cooperative groups, other than a copy that the user asked for */
+    bool in_asm;         /* of the source's inline PTX, __trap() and the like too, not made by the compiler */
+    bool of_groups;      /* inlined from cooperative groups, other than a copy that the user asked for */
+    bool ahead;          /* of code that loads the next element of a range before it looks whether there is one */
+    bool of_tiles;       /* of code that compacts tile by tile, each waiting for a word of those before it */
+    uint32_t used_bytes; /* of a load, by bits: those that the program looks at; 0: all */
 };
 
 struct ptx_func {

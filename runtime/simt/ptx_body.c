@@ -206,10 +206,9 @@ static bool body_directive(struct ptx_parser *p)
                   {"local", PTX_LOCAL},
                   {"global", PTX_GLOBAL},
                   {"const", PTX_CONST}};
-    bool reg = ptx_is_dot(p, "reg"), loc = ptx_is_dot(p, "loc"), pragma = ptx_is_dot(p, "pragma");
-    if (reg) return ptx_next(p) && ptx_registers(p, false, NULL);
-    if (loc) return ptx_next(p) && ptx_location(p);
-    if (pragma) return ptx_skip_statement(p);
+    if (ptx_is_dot(p, "reg")) return ptx_next(p) && ptx_registers(p, false, NULL);
+    if (ptx_is_dot(p, "loc")) return ptx_next(p) && ptx_location(p);
+    if (ptx_is_dot(p, "pragma")) return ptx_next(p) && ptx_pragma(p);
     for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++) {
         if (ptx_is_dot(p, spaces[i].word)) return ptx_next(p) && local_variables(p, spaces[i].space);
     }
@@ -540,6 +539,8 @@ static bool read_instruction(struct ptx_parser *p, const struct ptx_name *opcode
     struct ptx_func *f = p->func;
     insn->opcode = (char *)opcode->text;
     insn->file = p->location; /* settle_locations makes it a file, line and column */
+    insn->used_bytes = p->used_bytes;
+    p->used_bytes = 0;
     if (!read_modifiers(p, insn)) return false;
     if (strcmp(opcode->text, "call") == 0) {
         if (!read_call(p, insn)) return false;

@@ -210,6 +210,8 @@ static bool write_call(struct writer *w, const struct ptx_insn *call, const stru
         in->source_line = call->source_line;
         in->source_column = call->source_column;
         in->of_groups = call->of_groups;
+        in->ahead = call->ahead;
+        in->of_tiles = call->of_tiles;
         if (in->guard >= 0) in->guard += (int)c->first_reg;
         int reg = passed_in(c, in, true);
         if (!copy_operands(w->p, &in->operands, in->operand_count, c)) return false;

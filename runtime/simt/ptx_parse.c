@@ -76,20 +76,32 @@ static bool take_position(struct ptx_parser *p, struct location *out)
     return true;
 }
 
+static uint32_t *recent_at(struct ptx_parser *p, const struct location *l)
+{
+    uint32_t hash = ((uint32_t)l->file * 31 + (uint32_t)l->line) * 31 + (uint32_t)l->column;
+    return &p->recent[hash % RECENT_LOCATIONS];
+}
+
 static bool add_location(struct ptx_parser *p, const struct location *l)
 {
     if (!ptx_grow_table(p, (void **)&p->locations, p->location_count, &p->location_room, sizeof *l)) return false;
+    *recent_at(p, l) = (uint32_t)p->location_count;
     p->locations[p->location_count++] = *l;
     return true;
 }
 
-/* The location that `at` names as its caller, which the compiler wrote shortly before; made when it is not there. */
+static bool is_same_position(const struct location *a, const struct location *b)
+{
+    return a->file == b->file && a->line == b->line && a->column == b->column;
+}
+
+/* The location that `at` names as its caller, which the compiler wrote before; made when it is not there. */
 static bool find_caller(struct ptx_parser *p, const struct location *at, int *out)
 {
-    for (size_t i = p->location_count, tries = 0; i-- > 1 && tries < 64; tries++) {
-        const struct location *l = &p->locations[i];
-        if (l->file == at->file && l->line == at->line && l->column == at->column) return *out = (int)i, true;
-    }
+    uint32_t recent = *recent_at(p, at);
+    if (recent && is_same_position(&p->locations[recent], at)) return *out = (int)recent, true;
+    for (size_t i = p->location_count, tries = 0; i-- > 1 && tries < 64; tries++)
+        if (is_same_position(&p->locations[i], at)) return *out = (int)i, true;
     *out = (int)p->location_count;
     return add_location(p, at);
 }
@@ -114,6 +126,16 @@ bool ptx_location(struct ptx_parser *p)
     if (here.line == 0) return true; /* code that no line stands for counts to the line before it */
     p->location = (int)p->location_count;
     return add_location(p, &here);
+}
+
+/* "used_bytes_mask 7" is about the load that comes next; others are hints. */
+bool ptx_pragma(struct ptx_parser *p)
+{
+    static const char used[] = "used_bytes_mask ";
+    size_t n = sizeof used - 1;
+    if (p->token.kind == TOKEN_STRING && p->token.length > n && !memcmp(p->token.start, used, n))
+        p->used_bytes = (uint32_t)strtoul(p->token.start + n, NULL, 0); /* ends at the quote */
+    return ptx_skip_statement(p);
 }
 
 /* In the headers of a toolkit, such as "/usr/local/cuda-13.0/include/". */
@@ -148,6 +170,28 @@ static bool is_groups_file(const char *name)
     return name && strstr(name, "/cooperative_groups") && !strstr(name, "async.h");
 }
 
+static bool is_one_of(const char *name, const char *const *files, size_t count)
+{
+    for (size_t k = 0; name && k < count; k++)
+        if (strstr(name, files[k])) return true;
+    return false;
+}
+
+/* CUB's and Thrust's merges and run lengths, in shared memory that is their own. */
+static bool is_ahead_file(const char *name)
+{
+    static const char *const files[] = {"/cub/block/block_merge_sort.cuh", "/cub/agent/agent_merge.cuh",
+                                        "/cub/agent/agent_rle.cuh", "/thrust/system/cuda/detail/set_operations.h"};
+    return is_one_of(name, files, sizeof files / sizeof *files);
+}
+
+static bool is_tiles_file(const char *name)
+{
+    static const char *const files[] = {"/cub/agent/agent_select_if.cuh", "/cub/agent/agent_unique_by_key.cuh",
+                                        "/cub/agent/agent_rle.cuh", "/thrust/system/cuda/detail/unique.h"};
+    return is_one_of(name, files, sizeof files / sizeof *files);
+}
+
 /* Instructions hold the index of their location until all .file lines are known. */
 static void settle_locations(struct ptx_parser *p)
 {
@@ -155,9 +199,15 @@ static void settle_locations(struct ptx_parser *p)
     for (size_t i = 1; i < p->location_count; i++) { /* parents come first and are settled */
         struct location *l = &p->locations[i];
         const char *file = (size_t)l->file < m->file_count ? m->files[l->file] : NULL;
-        if (l->parent <= 0 || l->parent >= (int)i || !is_system_file(file)) continue;
-        *l = p->locations[l->parent];
-        l->of_groups |= is_groups_file(file);
+        const struct location *caller = l->parent > 0 && l->parent < (int)i ? &p->locations[l->parent] : NULL;
+        bool ahead = is_ahead_file(file) || (caller && caller->ahead);
+        bool of_tiles = is_tiles_file(file) || (caller && caller->of_tiles);
+        if (caller && is_system_file(file)) {
+            *l = *caller;
+            l->of_groups |= is_groups_file(file);
+        }
+        l->ahead = ahead;
+        l->of_tiles = of_tiles;
     }
     for (size_t f = 0; f < m->func_count; f++) {
         for (size_t i = 0; i < m->funcs[f].insn_count; i++) {
@@ -167,6 +217,8 @@ static void settle_locations(struct ptx_parser *p)
             insn->source_line = l->line;
             insn->source_column = l->column;
             insn->of_groups = l->of_groups;
+            insn->ahead = l->ahead;
+            insn->of_tiles = l->of_tiles;
         }
     }
 }

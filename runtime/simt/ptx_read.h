@@ -73,9 +73,11 @@ struct fixup { /* a label named before it may have been seen */
 };
 struct location { /* a .loc line */
     int file, line, column;
-    int parent;     /* index of the location that it was inlined at; 0 when not inlined */
-    bool of_groups; /* as struct ptx_insn has it */
+    int parent;                      /* index of the location that it was inlined at; 0 when not inlined */
+    bool of_groups, ahead, of_tiles; /* as struct ptx_insn has them */
 };
+
+#define RECENT_LOCATIONS 1024
 
 struct alias { /* names[0] stands for names[1] */
     struct ptx_name *names[2];
@@ -85,8 +87,10 @@ struct alias { /* names[0] stands for names[1] */
 struct ptx_parser {
     const char *at, *end;
     int line;
-    bool in_asm;        /* between the comments that the compiler puts around inline PTX */
-    struct token token; /* the one not yet taken */
+    uint32_t used_bytes;               /* of the load that comes next */
+    uint32_t recent[RECENT_LOCATIONS]; /* by their place: the last location there; 0: none */
+    bool in_asm;                       /* between the comments that the compiler puts around inline PTX */
+    struct token token;                /* the one not yet taken */
     struct rt_error *error;
     bool failed;
 
@@ -158,6 +162,7 @@ bool ptx_add_variable(struct ptx_parser *p, const struct ptx_var *v); /* to the 
 /* ---- ptx_parse.c ---- */
 enum ptx_type ptx_type_token(const struct ptx_parser *p); /* of a TOKEN_DOT, else PTX_NONE */
 bool ptx_location(struct ptx_parser *p);                  /* .loc, already taken */
+bool ptx_pragma(struct ptx_parser *p);                    /* .pragma in a function, already taken */
 bool ptx_skip_statement(struct ptx_parser *p);            /* up to and with the ';' */
 /* Something in parentheses or braces, with what is nested in it. */
 bool ptx_skip_group(struct ptx_parser *p, char open, char close);

@@ -124,6 +124,10 @@ static bool choose(struct warp *w, bool fair)
         merge_splits(w);
         k = pick(w, fair);
     }
+    if (k < 0 && simt_frames_join(w)) {
+        merge_splits(w);
+        k = pick(w, fair);
+    }
     if (k < 0) {
         w->current = 0;
         w->forced = false;

@@ -130,3 +130,47 @@ TEST(without_memory)
     simt_free(params[1]);
     simt_program_free(p);
 }
+
+/* The same loop as compilers write it: the quotient is made before it and wanted by whether the divisor is one, or
+ * always, or behind a test that lets 0 pass. */
+static unsigned divisions(const char *before, const char *in_loop)
+{
+    static char text[2048];
+    snprintf(text, sizeof text,
+             HEAD
+             ".visible .entry k(.param .u64 x)\n{\n"
+             ".reg .b16 %%h<4>; .reg .b32 %%r<9>; .reg .b64 %%rd<4>; .reg .pred %%p<4>;\n"
+             "ld.param.u64 %%rd1, [x]; ld.global.u16 %%h1, [%%rd1]; cvt.s32.s16 %%r1, %%h1; add.s16 %%h2, %%h1, 1;\n"
+             "mov.u32 %%r2, 5; mov.u32 %%r3, 0; mov.u32 %%r4, 8; %s\n"
+             "L: mov.u32 %%r5, 1; %s\n"
+             "N: add.s32 %%r3, %%r3, %%r5; sub.s32 %%r2, %%r2, 1; setp.ne.s32 %%p2, %%r2, 0; @%%p2 bra L;\n"
+             "st.global.u32 [%%rd1+4], %%r3; ret;\n}\n",
+             before, in_loop);
+    struct simt_program *p = load(text);
+    uint64_t params[] = {device(8)}, more;
+    struct simt_fault fault;
+    struct simt_check *c = simt_check_new(NULL, 0, NULL);
+    size_t count;
+    CHECK(run_checked(p, params, c, &fault));
+    const struct simt_report *r = simt_check_reports(c, &count, &more);
+    unsigned found = 0;
+    for (size_t k = 0; k < count; k++)
+        if (r[k].kind == CHECK_DIVISION) found += (unsigned)r[k].count;
+    simt_check_free(c);
+    simt_free(params[0]);
+    simt_program_free(p);
+    return found;
+}
+
+TEST(a_quotient_that_nobody_wants)
+{
+    CHECK_INT(divisions("rem.s32 %r6, %r4, %r1;", "setp.lt.u16 %p1, %h2, 2; @%p1 bra N; mov.u32 %r5, %r6;"), 0);
+    CHECK_INT(
+        divisions("rem.s32 %r6, %r4, %r1; setp.eq.s32 %p1, %r1, 0; selp.b32 %r6, 0, %r6, %p1;", "mov.u32 %r5, %r6;"),
+        0);
+    CHECK_INT(divisions("rem.s32 %r6, %r4, %r1;", "mov.u32 %r5, %r6;"), 64);
+    CHECK_INT(divisions("setp.lt.s32 %p1, %r1, 0; @%p1 bra L; rem.s32 %r6, %r4, %r1;", "mov.u32 %r5, %r6;"), 64);
+    CHECK_INT(divisions("rem.s32 %r6, %r4, %r1; add.s32 %r3, %r3, %r6;",
+                        "setp.lt.u16 %p1, %h2, 2; @%p1 bra N; mov.u32 %r5, %r6;"),
+              64);
+}
