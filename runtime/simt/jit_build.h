@@ -115,7 +115,7 @@ struct jit {
     uint32_t gpr_stamp[X86_GPRS], vector_stamp[32], stamp;
     uint32_t gpr_pins, vector_pins;
     uint32_t pc;
-    const struct jit_block *fetched;               /* by fetch_tile */
+    const struct jit_block *fetched[2];            /* by fetch_tile: of stores, of loads */
     const struct jit_insn *ahead_end[LOADS_AHEAD]; /* the last loads that want what waits there */
     struct jit_block *block;
     int again_label; /* where the block at hand begins its next round, when it walks; else -1 */

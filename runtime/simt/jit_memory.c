@@ -4,7 +4,7 @@
 #include "runtime/simt/jit_build.h"
 
 #define MOST_AHEAD  512 /* bytes */
-#define TILES_AHEAD 3   /* blocks */
+#define TILES_AHEAD 6   /* blocks */
 #define PAGE        4096
 
 /* A variable of the device by its name: its address is the sum of two constants, which is then the base. */
@@ -418,14 +418,39 @@ static void store_all(struct jit *j, const struct jit_insn *n, const struct x86_
         }
 }
 
-/* Rows of a tile: the block that follows will most likely want what lies behind them. */
+/* How a term follows the block's index along x, as far as `visits` terms tell. */
+enum follows { FOLLOWS_NOT, FOLLOWS_ROW, FOLLOWS_ODDLY }; /* row: block by block, whatever a kernel's arguments are */
+static bool is_resized(const struct term *t)
+{
+    return t->kind == TERM_EXTEND_S || t->kind == TERM_EXTEND_U || t->kind == TERM_NARROW;
+}
+static enum follows follows(const struct simt_program *p, int term, int *visits)
+{
+    const struct term *t = &p->terms[term];
+    if (--*visits < 0) return FOLLOWS_ODDLY;
+    if (t->kind == TERM_CONST || t->kind == TERM_PARAMETER) return FOLLOWS_NOT;
+    if (t->kind == TERM_SPECIAL) return t->value == SR_CTAID_X ? FOLLOWS_ROW : FOLLOWS_NOT;
+    enum follows a = follows(p, t->a, visits);
+    if (is_resized(t)) return a;
+    enum follows b = follows(p, t->b, visits), most = a > b ? a : b;
+    if (most == FOLLOWS_NOT || t->kind == TERM_ADD || (t->kind == TERM_SUB && b == FOLLOWS_NOT)) return most;
+    const struct term *by = &p->terms[a == FOLLOWS_NOT ? t->a : t->b];
+    while (is_resized(by)) by = &p->terms[by->a];
+    bool fixed = by->kind == TERM_CONST || (by->kind == TERM_SPECIAL && by->value == SR_NTID_X);
+    return t->kind == TERM_MUL && fixed ? most : FOLLOWS_ODDLY;
+}
+
+/* Rows of a tile: the blocks that follow will want what lies behind them, if they are the next ones along the rows. */
 static void fetch_tile(struct jit *j, const struct jit_insn *n, const struct x86_mem at[2], struct jit_form f)
 {
     int64_t row = 16 * form_step(f);
-    bool tile = f.kind == FORM_PAIR || (f.kind == FORM_LINEAR && f.skip && f.skip != row);
-    if (!tile || form_step(f) != n->i->size || j->fetched == j->block || simt_jit_repeats(j)) return;
-    for (int h = 0; h < 2; h++) x86_prefetch(&j->x, further(at[h], row * TILES_AHEAD));
-    j->fetched = j->block;
+    bool tile = f.kind == FORM_PAIR || (f.kind == FORM_LINEAR && f.skip && f.skip != row), load = n->kind == JK_LOAD;
+    uint32_t term = j->program->places[j->first + (uint32_t)(n - j->code)].term;
+    int visits = 64;
+    if (!tile || form_step(f) != n->i->size || j->fetched[load] == j->block || simt_jit_repeats(j)) return;
+    if (term ? follows(j->program, (int)term - 1, &visits) != FOLLOWS_ROW : !load) return;
+    for (int h = 0; h < 2; h++) (load ? x86_prefetch : x86_prefetch_to_write)(&j->x, further(at[h], row * TILES_AHEAD));
+    j->fetched[load] = j->block;
 }
 
 bool simt_jit_memory(struct jit *j, const struct jit_insn *n)
@@ -435,7 +460,7 @@ bool simt_jit_memory(struct jit *j, const struct jit_insn *n)
     if (simt_jit_partial(j, n, f)) return true;
     if (!simt_jit_is_native_access(j, n, f)) return false;
     find_bases(j, n, at);
-    if (n->kind == JK_LOAD && !n->op) fetch_tile(j, n, at, f);
+    if (!n->op) fetch_tile(j, n, at, f);
     if (n->kind == JK_LOAD)
         load_all(j, n, at, f);
     else

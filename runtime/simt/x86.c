@@ -264,6 +264,10 @@ void x86_prefetch(struct x86 *x, struct x86_mem m)
 {
     x86_rm(x, 0x118, false, 1, m);
 }
+void x86_prefetch_to_write(struct x86 *x, struct x86_mem m)
+{
+    x86_rm(x, 0x10d, false, 1, m);
+}
 void x86_imul(struct x86 *x, bool wide, int reg, int rm)
 {
     x86_rr(x, 0x1af, wide, reg, rm);
