@@ -118,6 +118,7 @@ struct jit {
     const struct jit_block *fetched[2];            /* by fetch_tile: of stores, of loads */
     const struct jit_insn *ahead_end[LOADS_AHEAD]; /* the last loads that want what waits there */
     struct jit_block *block;
+    int round_label; /* where the block at hand begins its next round with values in registers; -1: it does not */
     int again_label; /* where the block at hand begins its next round, when it walks; else -1 */
     int walk_count;  /* its loads that do */
     int leave_label, all_label, exit_label, next_label, fill_label;
@@ -278,6 +279,8 @@ void simt_jit_write_live(struct jit *j);
 void simt_jit_reload(struct jit *j);
 /* Where all is in the frame as blocks begin: registers that are to hold values, from there. */
 void simt_jit_load_registers(struct jit *j);
+void simt_jit_load_gpr(struct jit *j, int r); /* one of them */
+void simt_jit_load_vector(struct jit *j, int r);
 /* A slot's value to the frame, as code that expects the form finds it; and the state of a slot that lies there so. */
 void simt_jit_write_as(struct jit *j, uint16_t slot, struct jit_form want);
 void simt_jit_at_home(struct jit *j, uint16_t slot, struct jit_form f);
@@ -434,6 +437,12 @@ void simt_jit_begin_carried(struct jit *j, struct jit_block *b);
  * none of whose lanes takes the branch. The end is that of the block. */
 bool simt_jit_begin_guard(struct jit *j, uint32_t k);
 void simt_jit_end_guard(struct jit *j);
+
+/* ---- jit_rounds.c ---- */
+/* At the start of a block, behind simt_jit_begin_block. */
+void simt_jit_begin_rounds(struct jit *j);
+/* Goes there again, while the budget lasts, else to `spent`; what is known is as before. */
+void simt_jit_next_round(struct jit *j, int spent);
 
 /* ---- jit_neighbours.c ---- */
 /* Four loads of 4 bytes, side by side from `imm` on, or up to four of fewer within 4 bytes, by where they begin. */

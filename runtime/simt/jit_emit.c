@@ -277,6 +277,27 @@ static void go_to(struct jit *j, const struct jit_block *to)
     x86_jump(x, to->start == j->block->start && j->again_label >= 0 ? j->again_label : to->label);
 }
 
+/* All lanes go through the block at hand again, with what registers hold; else what is behind goes on. */
+static void next_round(struct jit *j, const struct jit_insn *n)
+{
+    struct x86 *x = &j->x;
+    int p = simt_jit_predicate(j, n->reads[0]), other = x86_label(x), spent = x86_label(x);
+    if (!simt_jit_keep(j, 0)) return;
+    if (n->i->guard_flip)
+        x86_test(x, false, p, p);
+    else
+        x86_imm(x, ALU_CMP, false, p, -1);
+    x86_jump_if(x, CC_NE, other);
+    x->now = X86_COLD;
+    x86_bind(x, spent);
+    simt_jit_flush(j, j->block, NULL);
+    suspend(j, JIT_SLICE, j->block->start + j->first, j->block);
+    x->now = X86_HOT;
+    simt_jit_restore(j, 0);
+    simt_jit_next_round(j, spent);
+    x86_bind(x, other);
+}
+
 static void branch(struct jit *j, const struct jit_insn *n)
 {
     struct x86 *x = &j->x;
@@ -295,6 +316,8 @@ static void branch(struct jit *j, const struct jit_insn *n)
         go_to(j, to);
         return;
     }
+    bool rounds = j->round_label >= 0;
+    if (rounds) next_round(j, n);
     simt_jit_flush(j, to, behind);
     if (to == behind) return; /* an `if` of nothing: no lanes part, and nobody is to wait */
     int p = simt_jit_predicate(j, n->reads[0]);
@@ -302,13 +325,15 @@ static void branch(struct jit *j, const struct jit_insn *n)
     int not_taken = x86_label(x), leave = -1;
     if (!uniform) leave = simt_jit_enter_zone(j, n, p);
     if (!uniform && leave < 0) leave = simt_jit_leaving(j, JIT_LEFT, false);
-    if (flip)
-        x86_test(x, false, p, p);
-    else
-        x86_imm(x, ALU_CMP, false, p, -1);
-    x86_jump_if(x, CC_NE, not_taken);
-    go_to(j, to);
-    x86_bind(x, not_taken);
+    if (!rounds) {
+        if (flip)
+            x86_test(x, false, p, p);
+        else
+            x86_imm(x, ALU_CMP, false, p, -1);
+        x86_jump_if(x, CC_NE, not_taken);
+        go_to(j, to);
+        x86_bind(x, not_taken);
+    }
     if (!uniform) {
         if (flip)
             x86_imm(x, ALU_CMP, false, p, -1);
@@ -432,6 +457,7 @@ void simt_jit_write_body(struct jit *j, struct jit_block *b, void (*end)(struct 
         simt_jit_begin_carried(j, b);
     else
         simt_jit_begin_block(j, b);
+    simt_jit_begin_rounds(j);
     for (uint32_t k = b->start; k < b->end; k++) j->code[k].ahead = 0;
     memset(j->ahead_end, 0, sizeof j->ahead_end);
     for (uint32_t k = b->start; k < b->end && !j->x.failed && !j->failed; k++) {

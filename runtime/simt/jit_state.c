@@ -471,27 +471,32 @@ void simt_jit_reload(struct jit *j)
     }
 }
 
+void simt_jit_load_gpr(struct jit *j, int r)
+{
+    uint16_t slot = (uint16_t)(j->gpr_owner[r] / 2);
+    bool predicate = j->slots[slot].class == 'p';
+    if (predicate && j->places[slot].form.kind == FORM_CONST)
+        x86_load_imm(&j->x, r, (uint32_t)j->places[slot].form.step);
+    else
+        x86_rm(&j->x, ALU_MOV, !predicate && is_wide(j, slot), r, scalar_home(j, slot, j->gpr_owner[r] & 1));
+}
+
+void simt_jit_load_vector(struct jit *j, int r)
+{
+    uint16_t slot = (uint16_t)(j->vector_owner[r] / JIT_PARTS);
+    int part = j->vector_owner[r] % JIT_PARTS;
+    if (j->slots[slot].fixed || j->places[slot].form.kind == FORM_ANY)
+        simt_jit_load(j, r, part_home(j, slot, part));
+    else
+        spread(j, slot, part, r);
+}
+
 void simt_jit_load_registers(struct jit *j)
 {
-    for (int r = 0; r < X86_GPRS; r++) {
-        int owner = j->gpr_owner[r];
-        if (owner < 0) continue;
-        uint16_t slot = (uint16_t)(owner / 2);
-        bool predicate = j->slots[slot].class == 'p';
-        if (predicate && j->places[slot].form.kind == FORM_CONST)
-            x86_load_imm(&j->x, r, (uint32_t)j->places[slot].form.step);
-        else
-            x86_rm(&j->x, ALU_MOV, !predicate && is_wide(j, slot), r, scalar_home(j, slot, owner & 1));
-    }
-    for (int r = 0; r < simt_jit_vectors(j); r++) {
-        int owner = j->vector_owner[r], part = owner % JIT_PARTS;
-        if (owner < 0) continue;
-        uint16_t slot = (uint16_t)(owner / JIT_PARTS);
-        if (j->slots[slot].fixed || j->places[slot].form.kind == FORM_ANY)
-            simt_jit_load(j, r, part_home(j, slot, part));
-        else
-            spread(j, slot, part, r);
-    }
+    for (int r = 0; r < X86_GPRS; r++)
+        if (j->gpr_owner[r] >= 0) simt_jit_load_gpr(j, r);
+    for (int r = 0; r < simt_jit_vectors(j); r++)
+        if (j->vector_owner[r] >= 0) simt_jit_load_vector(j, r);
 }
 
 bool simt_jit_keep(struct jit *j, int which)
