@@ -130,7 +130,7 @@ case("a place that one of two ways sets", false, i .. "float *p = y + 2 * i; if 
 case("a place that one of three ways sets", false, i .. [[float *p = y + 4 * i; for (int k = 0; k < n % 3; k++) *p += k;
   if (x[i] > 9) { p = y + 4 * i + 3; *p = 1; } else if (x[i] < 4) p = y + 4 * i + 1; *p += i;]], plain)
 case("a place that one of two ways takes from another thread", true, i .. [[float *p = y + 4 * i; for (int k = 0; k < n % 3; k++) *p += k;
-  if (x[i] > 9) { p = y + 4 * i + 4; *p = 1; } *p += i;]], plain)
+  if (x[i] > 9 && i < 1023) { p = y + 4 * i + 4; *p = 1; } *p += i;]], plain)
 case("a place by a table", true, i .. "y[i] = y[at[i]] + 1;", plain)
 case("a place by a table for a reader of its own", false, i .. "y[i] = x[at[i]];", plain)
 case("an atomic beside a store", true, i .. "y[i] = i; if (i) atomicAdd(&y[i - 1], 1.0f);", plain)
