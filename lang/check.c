@@ -389,9 +389,11 @@ static const struct lg_function functions[] = {
      "and no fence with an atomic, puts in order, whichever came first; lanes of one warp are not in step. Who reads what "
      "was written by an atomic or a volatile access, or made of it by further atomics, comes behind what the writer had done and seen before its last fence, and behind nothing else "
      "(in a launch where too many do so, after some millions of steps, behind all that was released until then). Writes of "
-     "the same value are no race, unless the checks are \"strict\": by the PTX memory model they are. What cp.async and cp.async.bulk read and write races with whoever touches it before it was waited for; who waits for a phase of an mbarrier comes behind those that arrived in it. What is found does not depend on the order that threads ran in, but for two cases in which a race may be passed over: "
+     "the same value are no race, unless the checks are \"strict\": by the PTX memory model they are. What cp.async and cp.async.bulk read and write races with whoever touches it before it was waited for; who waits for a phase of an mbarrier comes behind those that arrived in it. What is found does not depend on the order that threads ran in, but for cases in which a race may be passed over: "
      "unless the checks are strict, a thread stores to a place twice, or reads it and stores, and what it, or one that comes behind it, leaves there is what another one "
-     "stores there, or lanes of a warp store the number of the round to one place in each round of a loop. "
+     "stores there, or lanes of a warp store the number of the round to one place in each round of a loop; and, without fences and volatile accesses, three or more threads touch a place "
+     "before some of their block, not all, meet (at a barrier with a number, or by a mask); and a thread that read a place reads it again, in shared memory behind a release of its own, or by a "
+     "compare-and-swap that fails. "
      "\"race between streams\" is told on every device, of array operations and copies, too: see gpu.stream.",
      "local shift = gpu.kernel [[\n"
      "  __global__ void shift(float *x) {\n"
