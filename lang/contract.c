@@ -184,7 +184,10 @@ static int vdot(lua_State *L)
         push_flat(L, i);
         lua_replace(L, i);
     }
-    return product(L, "vdot", "i,i->", true);
+    const struct rt_array *x_line = lg_check_array(L, 1), *y_line = lg_check_array(L, 2);
+    if (rt_is_complex(x_line->dtype)) return product(L, "vdot", "i,i->", true);
+    lg_check(L, kn_matmul(x_line, y_line, lg_new_array(L), lg_error_box(L)));
+    return finish(L);
 }
 
 /* Pushes the array with all elements along one axis, without a copy where that is possible. */
