@@ -202,10 +202,8 @@ static void settle_locations(struct ptx_parser *p)
         const struct location *caller = l->parent > 0 && l->parent < (int)i ? &p->locations[l->parent] : NULL;
         bool ahead = is_ahead_file(file) || (caller && caller->ahead);
         bool of_tiles = is_tiles_file(file) || (caller && caller->of_tiles);
-        if (caller && is_system_file(file)) {
-            *l = *caller;
-            l->of_groups |= is_groups_file(file);
-        }
+        if (caller && is_system_file(file)) *l = *caller;
+        l->of_groups |= is_groups_file(file);
         l->ahead = ahead;
         l->of_tiles = of_tiles;
     }

@@ -536,4 +536,23 @@ __global__ void k(int *x, int n) {
   end
 end)
 
+t.test("groups of several warps, in functions that a compiler for debuggers leaves apart", function()
+  local k = gpu.kernel { options = { "-G" }, source = [[
+#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+namespace cg = cooperative_groups;
+__global__ void k(int *out) {
+  __shared__ cg::block_tile_memory<256> room;
+  auto block = cg::this_thread_block(room);
+  auto tile = cg::tiled_partition<128>(block);
+  int sum = cg::reduce(tile, (int)(tile.thread_rank() + 1000 * tile.meta_group_rank()), cg::plus<int>());
+  tile.sync();
+  out[block.thread_rank()] = sum + tile.shfl((int)tile.thread_rank(), 5) + tile.any(tile.thread_rank() == 77);
+}]] }
+  local out = gpu.zeros(256, "int32")
+  local found = gpu.check(function() k(1, 256)(out) end)
+  for i = 0, 255 do t.eq(out[i + 1], 8128 + i // 128 * 128000 + 5 + 1) end
+  t.eq(found[1] and found[1].text, nil)
+end)
+
 t.done()
