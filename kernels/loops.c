@@ -11,6 +11,7 @@
 #include "kernels/math_special.h"
 #include "kernels/quotients.h"
 #include "kernels/special.h"
+#include "kernels/special_beta.h"
 #include <string.h>
 #include <tgmath.h>
 #if defined __F16C__
@@ -128,6 +129,7 @@ KN_FN double lgamma_F64(double a)
     return lgamma_r(a, &sign);
 }
 #define lgamma_(a) FLOATS(lgamma_, a)(a)
+KN_BETA_FUNCTIONS()
 
 #define KN_OP(id, name, arity, rule, ints, floats, symbol, doc, example)                                               \
     EMIT(KN_BOOLS_##rule, id, B, arity, rule, uint8_t, uint8_t, ints)                                                  \

@@ -124,7 +124,7 @@ static const char *const synonyms[][2] = {
     {"circulant", "c[gpu.fromfunction(function(i, j) return (i - j) % n + 1 end, n, n)]"},
     {"argrelmax", "find_peaks"}, {"freqz_sos", "sosfreqz"},
     {"filtfilt", "gpu.lfilter(b, a, gpu.lfilter(b, a, x):flip(-1)):flip(-1), of sections gpu.sosfiltfilt(sos, x)"}, {"get_window", "hanning"},
-    {"normcdf", "ndtr"}, {"normcdfinv", "ndtri"}, {"betaln", "x:lgamma() + y:lgamma() - (x + y):lgamma()"},
+    {"normcdf", "ndtr"}, {"normcdfinv", "ndtri"}, {"binom", "comb"}, {"exp1", "expn"}, {"btdtr", "betainc"},
     {"entr", "-x:xlogy(x)"}, {"rel_entr", "x:xlogy(x / y)"}, {"diag_indices", "x:diagonal()"},
     {"c_", "gpu.stack({x, y}, 2)"}, {"nditer", "x:totable()"}, {"ndenumerate", "x:totable()"},
     {"vsplit", "x:split(n, 1)"}, {"hsplit", "x:split(n, 2)"}, {"dsplit", "x:split(n, 3)"},

@@ -197,6 +197,7 @@ static int call_op(lua_State *L)
     if (op == KN_CLIP || op == KN_ROUND) take_names(L, op, "");
     op = meant(L, op);
     if (op == KN_WHERE && lua_gettop(L) == 1) return lg_where_true(L);
+    if (op == KN_ZETA && lua_gettop(L) == 1) lua_pushinteger(L, 1);
     if (op == KN_ROUND && lua_isnumber(L, 2)) return round_to(L);
     check_operands(L, op, args);
     if (push_out(L, op)) {
@@ -227,6 +228,7 @@ static int call_in_place(lua_State *L)
         return 1;
     }
     check_no_more(L, op, kn_ops[op].arity + 1);
+    if (op == KN_ZETA && lua_gettop(L) == 1) lua_pushinteger(L, 1);
     check_operands(L, op, args);
     write_into(L, op, args, &out, "_(");
     lua_settop(L, 1);

@@ -65,7 +65,7 @@ t.test("help", function()
   assert(help("numpy"):find("\n- int32 and int64 with [^\n]+\n  float64 | float64\n"), "items of a list are not indented")
   assert(help("precision"):find("topic.accuracy", 1, true))
   local all = help()
-  assert(all:find("\nfunctions, as gpu.zeros(3, 4)\n  abs ", 1, true) and all:find(" zeros_like\n", 1, true), all)
+  assert(all:find("\nfunctions, as gpu.zeros(3, 4)\n  abs ", 1, true) and all:find(" zeros_like%s"), all)
   for line in all:gmatch("[^\n]+") do assert(#line <= 80, line) end
   local known = {}
   for name in all:gmatch("[%w_]+") do known[name] = true end

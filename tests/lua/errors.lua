@@ -143,7 +143,6 @@ t.test("names of NumPy and Torch", function()
   -- Of other data: the name, how it is written, what is given to that, and what comes.
   for _, r in ipairs({
     { "circulant", "c[gpu.fromfunction(function(i, j) return (i - j) % n + 1 end, n, n)]", gpu.array({ 7, 8, 9 }), { 7, 9, 8, 8, 7, 9, 9, 8, 7 } },
-    { "betaln", "x:lgamma() + y:lgamma() - (x + y):lgamma()", gpu.array({ 2 }), { -math.log(6) } },
     { "entr", "-x:xlogy(x)", gpu.array({ 0, 1, 0.5 }), { 0, 0, 0.5 * math.log(2) } },
     { "normalize", "x / x:norm(2, -1, true)", gpu.array({ 3, 4 }), { 0.6, 0.8 } },
     { "relu6", "x:clip(0, 6)", gpu.array({ -1, 3, 9 }), { 0, 3, 6 } },

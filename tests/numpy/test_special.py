@@ -67,3 +67,48 @@ def test_special_functions(way, tmp_path):
             assert got.dtype == want.dtype
             wrong = ~close(got.astype(float), want.astype(float), swing, t)
             assert not wrong.any(), (f, t, [v[wrong][:5] for v in args], got[wrong][:5], want[wrong][:5])
+
+
+def spread(g, low, high, n=300):
+    return 10 ** g.uniform(low, high, n)
+
+
+def beta_cases(g):
+    """Expressions over x, y and z, and the same by SciPy."""
+    s, whole = scipy.special, lambda low, high: g.integers(low, high, 300).astype(float)
+    a, b = np.concatenate([spread(g, -2, 1.9), spread(g, 0, 3)]), np.concatenate([spread(g, -2, 1.9), spread(g, 0, 3)])
+    yield "x:beta(y)", (a[:300], b[:300]), s.beta  # of larger numbers SciPy's is not exact
+    yield "x:betaln(y)", (a, b), s.betaln
+    yield "x:betainc(y, z)", (a, b, np.clip(a / (a + b) * np.exp(g.standard_normal(600) * 0.5), 0, 1)), s.betainc
+    yield "x:betainc(y, z)", (a, b, g.random(600)), s.betainc
+    yield "x:zeta(y)", (g.uniform(1.01, 20, 300), spread(g, -1, 2)), s.zeta
+    yield "x:zeta()", (g.uniform(1.01, 20, 300),), s.zeta
+    yield "x:polygamma(y)", (whole(0, 12), spread(g, -1, 2)), s.polygamma
+    yield "x:ellipk()", (np.concatenate([g.uniform(-9, 1, 300), [0, 1, 1.5, -1e6]]),), s.ellipk
+    yield "x:ellipe()", (np.concatenate([g.uniform(-9, 1, 300), [0, 1, 1.5, -1e6]]),), s.ellipe
+    yield "x:expn(y)", (whole(0, 30), spread(g, -4, 1.8)), s.expn
+    yield "x:factorial()", (np.concatenate([whole(-2, 170), g.uniform(0, 30, 300)]),), s.factorial
+    yield "x:comb(y)", (whole(0, 60), whole(0, 60)), s.comb
+    yield "x:comb(y)", (g.uniform(0, 60, 300), g.uniform(0, 60, 300)), s.comb
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_beta_zeta_and_integrals(way, tmp_path):
+    device, env, _ = WAYS[way]
+    cases = [(code, [v.astype(t) for v in args], f) for t in (["float64"] if way == "generated" else ["float64", "float32"])
+             for code, args, f in beta_cases(np.random.default_rng(7))]
+    np.savez(tmp_path / "in.npz", **{f"{n}{k}": v for k, (_, args, _) in enumerate(cases) for n, v in zip("xyz", args)})
+    lines = [f"do local x, y, z = v.x{k}, v.y{k}, v.z{k} out.r{k} = {code} end" for k, (code, _, _) in enumerate(cases)]
+    script = tmp_path / "beta.lua"
+    script.write_text(f"gpu.device '{device}'\nlocal v, out = gpu.load('{tmp_path}/in.npz'), {{}}\n" + "\n".join(lines) +
+                      f"\ngpu.save('{tmp_path}/out.npz', out)\n")
+    subprocess.run([LUNARRAY, str(script)], env={**os.environ, **env}, check=True, timeout=100)
+    out = np.load(tmp_path / "out.npz")
+    for k, (code, args, f) in enumerate(cases):
+        with np.errstate(all="ignore"):
+            want, t = f(*[v.astype(float) for v in args]), args[0].dtype
+            got, want = out[f"r{k}"].astype(float), want.astype(t).astype(float)
+            known = 4 + np.abs(np.log(np.clip(np.abs(want), 1e-300, 1e300))) + (20 if "betaln" in code else 0)
+            off = np.abs(got - want) <= 30 * np.finfo(t).eps * np.maximum(np.abs(want), 1 if "betaln" in code else 0) * known + max(np.finfo(t).tiny, 1e-290)
+        wrong = ~(off | (got == want) | (np.isnan(got) & np.isnan(want)))
+        assert not wrong.any(), (code, t, [v[wrong][:5] for v in args], got[wrong][:5], want[wrong][:5])

@@ -7,6 +7,7 @@
 #undef complex /* which is a field in kernels/ops.h */
 #include "kernels/ops.h"
 #include "tests/unit/reference.h"
+#include "tests/unit/special_reference.h"
 
 static inline bool is_floating(enum rt_dtype t)
 {
@@ -140,94 +141,6 @@ static inline long double erfc_scaled(long double x)
     return sum / (x * sqrtl(acosl(-1)));
 }
 
-/* From far out, where few terms of the series are exact. */
-static inline long double psi(long double x)
-{
-    const long double pi = 3.14159265358979323846264338327950288L;
-    if (isnan(x) || x == -INFINITY || (x <= 0 && x == floorl(x))) return NAN;
-    if (x < 0) return psi(1 - x) - pi / tanl(pi * (x - rintl(x)));
-    long double sum = 0;
-    for (; x < 300; x += 1) sum += 1 / x;
-    return logl(x) - 1 / (2 * x) - 1 / (12 * x * x) + 1 / (120 * x * x * x * x) - 1 / (252 * powl(x, 6)) - sum;
-}
-
-static inline long double sine_cardinal(long double x)
-{
-    const long double pi = 3.14159265358979323846264338327950288L;
-    if (x == 0) return 1;
-    if (isinf(x)) return NAN;
-    long double r = remainderl(x, 2);
-    if (fabsl(r) > 0.5L) r = copysignl(1, r) - r; /* near whole numbers pi r would lack digits */
-    return (x == rintl(x) ? 0 : sinl(pi * r)) / (pi * x);
-}
-
-/* exp(-|x|) I(x): from the first by its series, later by how it goes on. */
-static inline long double bessel_scaled(int order, long double x)
-{
-    long double sum = 1, term = 1, size = fabsl(x);
-    if (size > 60) {
-        for (int k = 1; k < 30; k++) sum += term *= -(4 * order - (2 * k - 1) * (2 * k - 1)) / (8 * k * size);
-        sum /= sqrtl(2 * acosl(-1) * size);
-    } else {
-        for (int k = 1; k < 200; k++) sum += term *= size / 2 / k * (size / 2 / (k + order));
-        sum *= expl(-size) * (order ? size / 2 : 1);
-    }
-    return order ? copysignl(sum, x) : sum;
-}
-
-/* x^a exp(-x) / gamma(a + 1) by what is not lost where x is near a large a. */
-static inline long double gamma_weight(long double a, long double x)
-{
-    if (a < 20) return expl(a * logl(x) - x - lgammal(a + 1));
-    long double d = (x - a) / a, less = log1pl(d) - d, sum = 0;
-    for (int k = 120; k > 1 && fabsl(d) < 0.5L; k--) sum = -sum * d + 1.0L / k;
-    if (fabsl(d) < 0.5L) less = -sum * d * d;
-    long double z = 1 / (a * a), rest = 1 / 156.0L;
-    const long double terms[] = {691 / 360360.0L, 1 / 1188.0L, 1 / 1680.0L, 1 / 1260.0L, 1 / 360.0L, 1 / 12.0L};
-    for (int k = 0; k < 6; k++) rest = terms[k] - rest * z;
-    return expl(a * less - rest / a) / sqrtl(2 * acosl(-1) * a);
-}
-
-/* From 0 to x, or on from there: by series, by continued fractions from their far ends; infinities by their limits. */
-static inline long double incomplete_gamma(long double a, long double x, bool upper)
-{
-    if (isnan(a) || isnan(x) || a < 0 || x < 0 || (a == 0 && x == 0) || (isinf(a) && isinf(x))) return NAN;
-    if (a == 0 || isinf(x)) return !upper;
-    if (x == 0 || isinf(a)) return upper;
-    if (a > 1e5L && fabsl(x - a) > 60 * sqrtl(a)) return (x < a) == upper;
-    if (a > 1e7L) { /* the first terms of what it is of a without end */
-        long double d = (x - a) / a, half = 0;
-        for (int k = 20; k > 1; k--) half = -half * d + 1.0L / k;
-        half *= d * d;
-        long double eta = copysignl(sqrtl(2 * half), d), z = eta * sqrtl(a / 2), rest = 1 / 2835.0L;
-        rest = (((rest * eta + 1 / 864.0L) * eta - 2 / 135.0L) * eta + 1 / 12.0L) * eta - 1 / 3.0L;
-        rest -= (1 / 540.0L + eta / 288) / a;
-        rest *= expl(-a * half) / sqrtl(2 * acosl(-1) * a);
-        return upper ? erfcl(z) / 2 + rest : erfcl(-z) / 2 - rest;
-    }
-    if (x > 1e5L && a < 1e4L) return !upper;
-    long double steps = floorl(400 + 30 * sqrtl(a)), part;
-    if (x >= a + 1) {
-        long double f = 0;
-        for (long double k = steps; k >= 1; k--) f = k * (a - k) / (x + 2 * k + 1 - a + f);
-        part = a * gamma_weight(a, x) / (x + 1 - a + f);
-        return upper ? part : 1 - part;
-    }
-    if (upper && x < 1 && a < 0.3L) { /* 1 - x^a / gamma(1 + a) and the rest of the series */
-        const long double zeta[] = {-0.577215664901532860607L, 1.644934066848226436472L, -1.202056903159594285400L,
-                                    1.082323233711138191516L, -1.036927755143369926331L};
-        long double known = 0, sum = 0, term = 1; /* log(gamma(1 + a)) */
-        for (int k = 5; k > 0; k--) known = (known + zeta[k - 1] / k) * a;
-        long double l = a * logl(x) - (a < 1e-3L ? known : lgammal(1 + a));
-        for (int n = 1; n < 30; n++) sum += (term *= -x / n) / (a + n);
-        return -expm1l(l) - expl(l) * a * sum;
-    }
-    long double sum = 0;
-    for (long double k = steps; k >= 1; k--) sum = (1 + sum) * x / (a + k);
-    part = (1 + sum) * gamma_weight(a, x);
-    return upper ? 1 - part : part;
-}
-
 static inline long double reference_float(enum kn_op op, long double a, long double b, long double c)
 {
     switch (op) {
@@ -286,6 +199,16 @@ static inline long double reference_float(enum kn_op op, long double a, long dou
     case KN_DIGAMMA: return psi(a);
     case KN_GAMMAINC: return incomplete_gamma(a, b, false);
     case KN_GAMMAINCC: return incomplete_gamma(a, b, true);
+    case KN_BETA: return beta_of(a, b);
+    case KN_BETALN: return beta_log(a, b);
+    case KN_BETAINC: return incomplete_beta(a, b, c);
+    case KN_ZETA: return zeta_of(a, b);
+    case KN_POLYGAMMA: return polygamma_of(a, b);
+    case KN_ELLIPK: return elliptic_of(a, false);
+    case KN_ELLIPE: return elliptic_of(a, true);
+    case KN_EXPN: return exponential_of(a, b);
+    case KN_FACTORIAL: return a < 0 ? 0 : tgammal(a + 1);
+    case KN_COMB: return ways_of(a, b);
     case KN_J0: return j0l(a);
     case KN_J1: return j1l(a);
     case KN_Y0: return y0l(a);
@@ -425,12 +348,16 @@ static inline long double tolerance(enum kn_op op)
     case KN_RECIPROCAL: return 0.5001L;
     case KN_LGAMMA:
     case KN_GAMMA: return 16;
+    case KN_ELLIPE: return 6;
     case KN_RSQRT: return 1.5L;
     case KN_POW: return 1.5L;
     case KN_I0:
     case KN_I0E:
     case KN_I1:
     case KN_I1E:
+    case KN_ELLIPK:
+    case KN_EXPN:
+    case KN_FACTORIAL:
     case KN_SIGMOID: return 4;
     default: return 2.5L;
     }
@@ -447,10 +374,16 @@ static inline long double size_within(enum kn_op op, const long double *x)
     case KN_DIGAMMA: return 8 + fabsl(psi(x[0]));
     case KN_LOGIT: return 1;
     case KN_GAMMAINC:
-    case KN_GAMMAINCC: { /* exponents of large numbers */
-        long double want = reference_float(op, x[0], x[1], 0);
-        return want * (1 - logl(want));
+    case KN_GAMMAINCC:
+    case KN_BETA:
+    case KN_BETAINC:
+    case KN_COMB: { /* exponents of large numbers */
+        long double want = reference_float(op, x[0], x[1], x[2]);
+        return want > 0 ? want * (4 + fabsl(logl(want))) : 0;
     }
+    case KN_BETALN: return 4 + fabsl(lgammal(x[0])) + fabsl(lgammal(x[1]));
+    case KN_ZETA: return 8 * zeta_size(x[0], x[1]);
+    case KN_POLYGAMMA: return 8 * polygamma_size(x[0], x[1]);
     case KN_J0:
     case KN_J1:
     case KN_Y0:

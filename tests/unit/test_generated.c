@@ -34,7 +34,15 @@ static double distance_allowed(enum kn_op op)
     case KN_LGAMMA:
     case KN_GAMMAINC:
     case KN_GAMMAINCC:
+    case KN_BETALN:
+    case KN_ZETA:
+    case KN_POLYGAMMA:
+    case KN_ELLIPE:
+    case KN_FACTORIAL:
     case KN_GAMMA: return 40;
+    case KN_BETA:
+    case KN_BETAINC:
+    case KN_COMB: return 2000; /* powers of e up to the largest number */
     case KN_POW: return 12;
     case KN_FMOD:
     case KN_REMAINDER:
