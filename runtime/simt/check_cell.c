@@ -80,11 +80,11 @@ bool simt_is_lacking(const struct access *a, uint32_t written)
 
 bool simt_looks_ahead(const struct access *a)
 {
-    const struct place *p = place_of(a);
-    const struct frame *f = a->warp ? a->warp->frame : NULL;
-    bool ahead = p && p->ahead;
-    for (; f && f->parent && !ahead; f = f->parent) ahead = a->check->program->places[f->return_pc - 1].ahead;
-    return ahead;
+    const struct place *p = place_of(a), *places = a->check->program->places;
+    if (p && p->ahead) return true;
+    for (const struct frame *f = a->warp ? a->warp->frame : NULL; places && f && f->parent; f = f->parent)
+        if (places[f->return_pc - 1].ahead) return true;
+    return false;
 }
 
 static const struct place *place_in(const struct simt_check *c, record r)
