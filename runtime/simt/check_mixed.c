@@ -24,7 +24,7 @@ static bool starts_with(const char *s, const char *prefix)
  *   old = *p; do { seen = old; old = atomicCAS(p, seen, ...); } while (seen != old);
  * They are found by following the loaded value, and the address, through moves and additions of constants. */
 #define GUESS_REACH 64 /* instructions before and behind the load */
-#define GUESS_SLOTS 8
+#define GUESS_SLOTS 16
 struct guess {
     const struct simt_program *program;
     const struct function *function;
@@ -33,6 +33,9 @@ struct guess {
     uint32_t near[GUESS_SLOTS], near_count; /* slots that have the address, and how much more */
     int64_t apart[GUESS_SLOTS];
     uint32_t wide; /* that has it in 64 bits, where the load takes the lower 32; the load's own: there is none */
+    uint32_t evicted;
+    bool fixed; /* the address is that of a variable: `base`, and what the load adds */
+    int64_t base;
 };
 
 /* Does it only take the lower half of a register, as the address of the instruction behind it in shared memory? */
@@ -44,14 +47,42 @@ static bool is_narrowing(const struct insn *i, const char *opcode)
     return false;
 }
 
+/* Of so many slots the one that was found first makes room, but for the load's own. */
+static void keep_near(struct guess *g, uint32_t slot, int64_t apart)
+{
+    const uint32_t n = g->near_count < GUESS_SLOTS ? g->near_count++ : 1 + g->evicted++ % (GUESS_SLOTS - 1);
+    g->apart[n] = apart;
+    g->near[n] = slot;
+}
+
+/* Does the instruction make an address that is so far from the load's: from a slot that has one, or as the address of a
+ * variable, where the load's is one? */
+static bool makes_near(const struct guess *g, const struct insn *i, const char *opcode, int64_t *apart)
+{
+    int64_t value = 0;
+    const bool adds = starts_with(opcode, "add."), moves = starts_with(opcode, "mov.");
+    if (moves && g->fixed && simt_check_constant(g->program, g->function, i->a, &value)) {
+        *apart = value - g->base;
+        return true;
+    }
+    if (!is_narrowing(i, opcode) && !(adds && simt_check_constant(g->program, g->function, i->b, &value))) return false;
+    for (uint32_t n = 0; n < g->near_count; n++)
+        if (i->a == g->near[n]) {
+            *apart = g->apart[n] + (adds ? value : 0);
+            return true;
+        }
+    return false;
+}
+
 /* What the instruction does to the slots; false: the address is lost. */
 static bool follow(struct guess *g, const struct insn *i, const char *opcode)
 {
-    bool adds = starts_with(opcode, "add."), moves = starts_with(opcode, "mov."), copies = false;
-    int64_t more = 0;
+    int64_t apart = 0;
+    bool moves = starts_with(opcode, "mov."), copies = false;
     bool narrows = i->a == g->wide && g->wide != g->load->a && is_narrowing(i, opcode);
     if (i->memory == MEMORY_STORE || i->run == simt_op_bra) return true; /* they write no slot */
     if (i->d == g->load->a) return narrows;
+    const bool makes = narrows || makes_near(g, i, opcode, &apart);
     if (i->d == g->wide) g->wide = g->load->a;
     for (uint32_t n = 0; n < g->held_count; n++) copies |= moves && i->a == g->held[n];
     for (uint32_t n = 0; n < g->held_count; n++)
@@ -62,11 +93,7 @@ static bool follow(struct guess *g, const struct insn *i, const char *opcode)
             g->apart[n--] = g->apart[g->near_count];
         }
     if (copies && g->held_count < GUESS_SLOTS) g->held[g->held_count++] = i->d;
-    adds = adds && i->a == g->load->a && simt_check_constant(g->program, g->function, i->b, &more);
-    if ((adds || narrows) && g->near_count < GUESS_SLOTS) {
-        g->apart[g->near_count] = more;
-        g->near[g->near_count++] = i->d;
-    }
+    if (makes) keep_near(g, i->d, apart);
     return true;
 }
 
@@ -87,6 +114,7 @@ bool simt_check_is_guess(const struct simt_program *p, uint32_t pc)
     for (uint32_t k = 0; k < p->function_count; k++)
         if (pc >= p->functions[k].setup && pc < p->functions[k].end) g.function = &p->functions[k];
     if (!g.function) return false;
+    g.fixed = simt_check_constant(p, g.function, g.load->a, &g.base);
     uint32_t start = pc - g.function->setup > GUESS_REACH ? pc - GUESS_REACH : g.function->setup;
     for (uint32_t k = start; k < pc; k++) {
         if (!follow(&g, &p->code[k], p->places[k].opcode)) {

@@ -401,6 +401,30 @@ clean("compare and swap as an atomic maximum", [[__global__ void k(float *m, con
   return function() t.eq(m:item(), 128) end
 end)
 
+clean("compare and swap as a maximum in shared memory, which begins with a plain read", [[
+__device__ void raise(int *a, float v) {
+  int old = *a, seen;
+  do {
+    seen = old;
+    if (__int_as_float(seen) >= v) break;
+    old = atomicCAS(a, seen, __float_as_int(v));
+  } while (old != seen);
+}
+__global__ void k(float *m, const float *x) {
+  __shared__ float most, bins[4];
+  if (threadIdx.x < 4) most = 0, bins[threadIdx.x] = 0;
+  __syncthreads();
+  raise((int *)&most, x[threadIdx.x]);
+  raise((int *)&bins[2], x[threadIdx.x]);
+  raise((int *)&bins[threadIdx.x % 2], x[threadIdx.x]);
+  __syncthreads();
+  if (threadIdx.x < 4) m[threadIdx.x] = most + bins[threadIdx.x];
+}]], function(k)
+  local m = gpu.zeros(4)
+  k(1, 64)(m, gpu.range(1, 64):to("float32"))
+  return function() t.eq(m:sum(), 127 + 128 + 128 + 64) end
+end)
+
 clean("sums and scans of tiles of several warps", [[#include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 #include <cooperative_groups/scan.h>
