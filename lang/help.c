@@ -71,7 +71,7 @@ static void add_summary(luaL_Buffer *b, const char *name, const struct lg_functi
     luaL_addchar(b, '\n');
 }
 
-/* What the names with a prefix are, in the order of the overview. */
+/* What the names with a prefix are, in the order of the overview; a library without a session has none of the last. */
 static const struct {
     const char *prefix, *title;
 } parts[] = {
@@ -92,6 +92,12 @@ static const struct {
     {"texture.", "of textures and surfaces"},
     {"displayed.", "of what display() gives"},
     {"gpu.nvtx.", "ranges for NVIDIA's profilers"},
+    {"session.", "in shells and notebooks"},
+    {"session.io.", "of io there"},
+    {"session.shell.", "settings, as shell.vi = true"},
+    {"display.", "what a cell shows, as display.html(text)"},
+    {"comm.", "messages of widgets, as comm.open(name)"},
+    {"comm.comm.", "of what comm.open gives"},
 };
 
 /* Whether the name is the prefix and one word, and no other method written in place, nor one that is a function, too.
@@ -116,6 +122,7 @@ static void push_overview(lua_State *L)
         size_t column = 0, title = strlen(parts[part].title), whole = title + 1;
         for (size_t i = 0; i < count; i++)
             if (is_part(L, names[i], parts[part].prefix)) whole += 1 + strlen(names[i]) - strlen(parts[part].prefix);
+        if (whole == title + 1) continue;
         add_wrapped(&b, parts[part].title, title, 0, 0);
         if (whole <= HELP_COLUMNS) { /* few names stand beside their title */
             luaL_addchar(&b, ':');
