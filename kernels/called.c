@@ -13,6 +13,7 @@
 #define TEXT_(...)          #__VA_ARGS__
 #define TEXT(...)           TEXT_(__VA_ARGS__) "\n"
 #define KN_FN               static __device__ inline
+#define KN_APART            KN_FN __noinline__
 #define SIGNED_TEXT(T, U)   TEXT(KN_SIGNED_FUNCTIONS(T, U, ))
 #define UNSIGNED_TEXT(T, U) TEXT(KN_UNSIGNED_FUNCTIONS(T, U, ))
 #define FLOATING_TEXT(T, U) TEXT(KN_FLOAT_FUNCTIONS(T, U, ))

@@ -70,6 +70,7 @@
 #define log_(a)          _Generic((a), float : log_f32, double : log_f64, c64 : clogf, c128 : clog)(a)
 
 #define KN_FN            static inline __attribute__((unused))
+#define KN_APART         KN_FN
 KN_SIGNED_FUNCTIONS(int32_t, uint32_t, I32)
 KN_SIGNED_FUNCTIONS(int64_t, uint64_t, I64)
 KN_UNSIGNED_FUNCTIONS(uint64_t, uint64_t, U64)

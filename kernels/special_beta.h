@@ -1,12 +1,13 @@
 /* The beta functions, zeta and what derives from it, elliptic and exponential integrals, and what is counted: for both
- * languages, computed in double, as special.h has others. lang/topics.c says how near they are. */
+ * languages, computed in double, as special.h has others. lang/topics.c says how near they are. KN_APART is KN_FN of
+ * what is so large and called in so many places that NVRTC would take seconds to put it into each. */
 #ifndef KN_SPECIAL_BETA_H
 #define KN_SPECIAL_BETA_H
 
 /* clang-format off */
 #define KN_BETA_FUNCTIONS()                                                                                            \
     /* log(gamma(x)) less (x - 1/2) log(x) - x + log(2 pi) / 2, of x > 0. */                                           \
-    KN_FN double stirling_rest_(double x)                                                                              \
+    KN_APART double stirling_rest_(double x)                                                                           \
     {                                                                                                                  \
         double s, v, z, up = 0, y = x;                                                                                 \
         if (x < 1) return lgamma_(1 + x) - (x + 0.5) * log_(x) + x - 0.91893853320467274178;                           \
@@ -24,14 +25,14 @@
         return s + up;                                                                                                 \
     }                                                                                                                  \
     /* x^a y^b / beta(a, b) of x + y = 1, by how far x is from a / (a + b), where it is greatest, or off = a - n x. */ \
-    KN_FN double beta_weight_(double a, double b, double x, double y, double off)                                      \
+    KN_APART double beta_weight_(double a, double b, double x, double y, double off)                                   \
     {                                                                                                                  \
         const double n = a + b, pi = 3.14159265358979323846;                                                           \
         const double e = a * log_less_(-off / a, n * x / a) + b * log_less_(off / b, n * y / b);                       \
         return exp_(e + (stirling_rest_(n) - stirling_rest_(a) - stirling_rest_(b))) * sqrt(a / n * b / (2 * pi));     \
     }                                                                                                                  \
     /* The part of beta(a, b) below x, by its continued fraction for x not far above the mean. */                      \
-    KN_FN double beta_fraction_(double a, double b, double x, double y, double off)                                    \
+    KN_APART double beta_fraction_(double a, double b, double x, double y, double off)                                 \
     {                                                                                                                  \
         const double n = a + b;                                                                                        \
         double c = 1, d = 1 - n * x / (a + 1), f;                                                                      \
@@ -57,7 +58,7 @@
     }                                                                                                                  \
     /* The same of a and b above 1 and x up to the mean, with no difference in the fraction (DiDonato and Morris,      \
        Algorithm 708, ACM Transactions on Mathematical Software 18, 1992). */                                          \
-    KN_FN double beta_middle_(double a, double b, double x, double y, double off)                                      \
+    KN_APART double beta_middle_(double a, double b, double x, double y, double off)                                   \
     {                                                                                                                  \
         const double one = 1 + 1 / a;                                                                                  \
         double top = 1, before = 0, below = (1 + off) / one, below_before = 1, r = one / (1 + off), p = 1;             \
@@ -75,7 +76,7 @@
         return beta_weight_(a, b, x, y, off) * r;                                                                      \
     }                                                                                                                  \
     /* The same of small b: x^a / (a beta(a, b)) times 1 + a times a sum that converges there. */                      \
-    KN_FN double beta_series_(double a, double b, double x, double y, double off)                                      \
+    KN_APART double beta_series_(double a, double b, double x, double y, double off)                                   \
     {                                                                                                                  \
         double term = 1, sum = 0;                                                                                      \
         for (int k = 1; k < 2000; k++) {                                                                               \
@@ -128,7 +129,7 @@
         return exp_(rest + stirling_rest_(p) + p * log_(p / n) - q * l) * sqrt(2 * pi / p * (n / q));                  \
     }                                                                                                                  \
     /* The sum of (q + k)^-s over k from 0 on, of s > 1 and q > 0: first terms, and Euler and Maclaurin's formula. */  \
-    KN_FN double zeta_above_(double s, double q)                                                                       \
+    KN_APART double zeta_above_(double s, double q)                                                                    \
     {                                                                                                                  \
         double sum = 0, power = pow(q, -s);                                                                            \
         while (q < 16 + s) {                                                                                           \
