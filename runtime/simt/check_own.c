@@ -40,6 +40,7 @@ struct touched {
     uint32_t pcs[MOST_SEEN]; /* of the instructions */
     size_t pc_count;
     bool untold;        /* there are more, or such as have no address that all lanes use */
+    bool plain;         /* some access is neither strong nor a guess: those don't race with each other */
     struct one_value {  /* what all instructions store there */
         unsigned bytes; /* 0: none was looked at yet */
         uint64_t value;
@@ -415,7 +416,7 @@ static bool is_own_anyhow(const struct simt_sums *l, const struct touched *t)
 static bool is_own(const struct simt_sums *l, const struct touched *t)
 {
     bool one = t->one.bytes && !t->one.differs && !t->read_as_texture;
-    if (one && !l->check->strict) return true;
+    if ((one && !l->check->strict) || (!t->plain && !t->read_as_texture)) return true;
     if (!t->known || !t->count) return is_own_anyhow(l, t);
     for (size_t k = 0; k < t->count; k++) {
         if (!is_own_in(l, &t->families[k])) return is_own_anyhow(l, t);
@@ -454,8 +455,10 @@ static bool look_at(const struct simt_sums *l, struct touched *all, uint32_t pc)
     if (!allocation) return false;
     if (!simt_sums_reach(l, pc)) return true;
     struct sum unknown = {0};
+    const struct site *site = &c->sites[c->site_of[pc]];
     for (size_t k = 0; k < c->output_count; k++) {
         if (all[k].allocation != allocation) continue;
+        all[k].plain |= !site->strong && !site->guesses;
         if (c->watch[pc] == WATCH_ACCESS && all[k].pc_count < MOST_SEEN)
             all[k].pcs[all[k].pc_count++] = pc;
         else

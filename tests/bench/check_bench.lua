@@ -1,6 +1,7 @@
 -- What checks cost kernels with shared memory, those whose threads walk rows, and those that touch places which are looked up
--- or stand between those of others: by kernel the ratio of checked to unchecked launches, and both times, the worst
--- first. A word after the script's name chooses those with it in their names; LUNARRAY_THREADS says how many threads run.
+-- or stand between those of others, or update such places by compare-and-swap: by kernel the ratio of checked to unchecked
+-- launches, and both times, the worst first. A word after the script's name chooses those with it in their names;
+-- LUNARRAY_THREADS says how many threads run.
 local gpu = gpu or require "lunarray"
 local pattern = ...
 local file <close> = assert(io.open("tests/bench/shared_kernels.cu"))
@@ -116,6 +117,22 @@ case("insertion_stretches", function()
   sorted:copy_(stretches)
   p.insertion_stretches(256, 256)(starts, sorted, 65536)
 end)
+
+local swap_file <close> = assert(io.open("tests/bench/swap_kernels.cu"))
+local s = gpu.kernel(swap_file:read "a")
+local s64, s32, less = gpu.zeros(n, "float64"), gpu.zeros(n), n // 8
+for _, count in ipairs { 1, 1000, n } do -- one cell takes the longest: its lanes take turns
+  local of = count == 1 and less or n
+  case("sum_cells " .. count, function() s.sum_cells(of // 256, 256)(pa, each, s64, count, of) end)
+  case("max_cells " .. count, function()
+    s32:fill(0)
+    s.max_cells(of // 256, 256)(fi, each, s32, count, of)
+  end)
+end
+for _, count in ipairs { 1, 256 } do
+  case("sum_shared " .. count, function() s.sum_shared(64, 256)(pa, each, s64, count, less) end)
+  case("max_shared " .. count, function() s.max_shared(64, 256)(fi, each, s32, count, less) end)
+end
 
 local rows = {}
 for _, c in ipairs(cases) do
