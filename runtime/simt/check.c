@@ -6,7 +6,7 @@
 #include "runtime/memory.h"
 #include "runtime/threads.h"
 #include "runtime/simt/async.h"
-#include "runtime/simt/check_cells.h"
+#include "runtime/simt/check_access.h"
 #include "runtime/simt/check_mixed.h"
 #include "runtime/simt/check_order.h"
 #include "runtime/simt/heap.h"
@@ -70,7 +70,7 @@ static bool is_known_constant(const struct simt_program *p, const struct functio
     const struct insn *i = &p->code[pc];
     uint64_t bytes = (uint64_t)i->size * i->count;
     int64_t base;
-    if (!starts_with(p->places[pc].opcode, "ld.const") || !simt_check_constant(p, f, i->a, &base)) return false;
+    if (!starts_with(p->places[pc].opcode, "ld.const") || !simt_holds_constant(p, f, i->a, &base)) return false;
     uint64_t at = (uint64_t)base + (uint64_t)i->imm;
     for (uint32_t k = 0; k < p->global_count; k++) {
         const struct global *g = &p->globals[k];
@@ -140,7 +140,7 @@ static unsigned site_at(struct simt_check *c, uint32_t pc)
     struct site s = {.pc = pc, .access = frees ? ACCESS_FREE : access_by(i)}, reading;
     s.strong = s.access == ACCESS_ATOMIC || i->flags & F_SPIN;
     s.is_volatile = s.strong && s.access != ACCESS_ATOMIC && !is_relaxed(c->program->places[pc].opcode);
-    s.guesses = c->swaps_some && !s.strong && simt_check_is_guess(c->program, pc);
+    s.guesses = !s.strong && c->program->places[pc].guesses;
     bool copy = starts_with(c->program->places[pc].opcode, "cp.async.");
     s.copies = copy && i->memory == MEMORY_STORE;
     s.fetches = copy && (i->memory == MEMORY_LOAD || simt_is_fill(i));
@@ -195,7 +195,6 @@ static bool launch_start(struct simt_observer *o, const struct simt_launch *l, s
     c->site_of = rt_calloc(p->code_count + 1, sizeof *c->site_of);
     c->sites = rt_calloc(MAX_SITES, sizeof *c->sites);
     if (!c->watch || !c->site_of || !c->sites) return no_memory(fault, l);
-    for (uint32_t pc = 0; pc < p->code_count; pc++) c->swaps_some |= simt_is_swap(&p->code[pc]);
     simt_texels_find(c);
     c->mixes = simt_check_mixes(c);
     for (uint32_t k = 0; k < p->function_count; k++) { /* but for other kernels */

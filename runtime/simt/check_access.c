@@ -3,13 +3,11 @@
 #include <string.h>
 #include "runtime/memory.h"
 #include "runtime/simt/async.h"
-#include "runtime/simt/check_cells.h"
+#include "runtime/simt/check_access.h"
 #include "runtime/simt/check_order.h"
 #include "runtime/simt/heap.h"
-#include "runtime/simt/tally.h"
 
 #define NEAR 256 /* bytes beside an array */
-#define SOME 4   /* lanes that are better looked at together */
 
 /* What an address may belong to, at its first sight. GIVEN is by malloc, or host memory that kernels may use; TAKEN
  * what free took back; ELSEWHERE none of these. */
@@ -111,11 +109,6 @@ static void touch(const struct access *a, uint32_t m, bool shared)
 }
 
 /* ---- global memory ---- */
-static bool inside(const struct span *s, uint64_t address, uint32_t bytes)
-{
-    return address - s->low < s->high - s->low && s->high - address >= bytes;
-}
-
 /* Where the arguments point to in an allocation, when they do. */
 static bool within_extents(const struct simt_check *c, const struct simt_block *b, uint64_t address, struct span *out,
                            bool *any)
@@ -199,8 +192,7 @@ static enum place_kind find_place(const struct access *a, uint64_t address, stru
     return PLACE_VIEW;
 }
 
-/* Notes what is written; true when something that is read never was. */
-static bool touch_bits(const struct access *a, const struct span *s, uint64_t address)
+bool simt_touch_bits(const struct access *a, const struct span *s, uint64_t address)
 {
     if (!s->written) return false;
     uint64_t at = address - s->start, bits = ((UINT64_C(1) << a->bytes) - 1) << at % 64;
@@ -236,43 +228,8 @@ static bool allow_lane(const struct access *a, unsigned lane, struct span *cache
     } else {
         *race = !s->quiet;
     }
-    if (touch_bits(a, s, address) && !a->check->untracked) report(a, lane, CHECK_UNWRITTEN, PTX_GLOBAL, false);
+    if (simt_touch_bits(a, s, address) && !a->check->untracked) report(a, lane, CHECK_UNWRITTEN, PTX_GLOBAL, false);
     return true;
-}
-
-/* Have the lines at the address been written that are to be read? What is to be written will have been. */
-static bool lines_written(const struct access *a, const struct span *s, uint64_t address, unsigned bytes)
-{
-    for (uint64_t at = address - s->start; s->written && at < address - s->start + bytes; at += LINE) {
-        _Atomic uint64_t *word = &s->written[at / 64];
-        if (atomic_load_explicit(word, memory_order_relaxed) == UINT64_MAX) continue;
-        if (a->kind == ACCESS_READ) return false;
-        atomic_store_explicit(word, UINT64_MAX, memory_order_relaxed);
-    }
-    return true;
-}
-
-/* Each half of the lanes touches whole lines. False: look closer. */
-static bool touch_lines(const struct access *a, const struct span *s, const uint64_t at[2])
-{
-    unsigned bytes = 16 * a->bytes;
-    if (!lines_written(a, s, at[0], bytes) || !lines_written(a, s, at[1], bytes)) return false;
-    if (s->quiet) return true;
-    if (s->once) return false;
-    if (at[1] - at[0] == bytes) return simt_race_row(a, at[0], 0, SIMT_WARP);
-    return simt_race_row(a, at[0], 0, 16) && simt_race_row(a, at[1], 16, 16);
-}
-
-/* All lanes touch what `from` holds, each half of them neighbours and whole lines that nothing is to be said about. */
-static bool check_rows(const struct access *a, const uint64_t *from)
-{
-    const struct span *s = &a->block->spans[a->insn->d2];
-    if (may_meet_copies(a->block, a->kind)) return false;
-    uint64_t at[2] = {from[0] + (uint64_t)a->insn->imm, from[16] + (uint64_t)a->insn->imm};
-    unsigned bytes = 16 * a->bytes;
-    if ((at[0] | at[1]) % LINE || a->bytes < 4 || a->kind == ACCESS_ATOMIC) return false;
-    if (a->check->vectors->rows64(from, a->bytes) != (ROW_UNIT | ROW_UNIT << ROW_BITS)) return false;
-    return inside(s, at[0], bytes) && inside(s, at[1], bytes) && touch_lines(a, s, at);
 }
 
 /* The lanes that may go on. */
@@ -306,17 +263,12 @@ static uint32_t check_global(const struct access *a, uint32_t m)
 }
 
 /* ---- shared and local memory ---- */
-/* Are lanes m right, all of them? */
-static bool inside_window(const struct access *a, uint32_t m, struct window w)
+/* Are the words written that lanes m touch, of a variable? */
+static bool are_written(const struct access *a, uint32_t m, struct window w)
 {
-    uint64_t room = w.high - w.low;
-    return room >= a->bytes && a->check->vectors->within(a->at, m, w.low, room - a->bytes, a->bytes - 1);
-}
-
-/* Does the instruction do what was right in another block? */
-static bool is_steady(const struct block *b, uint32_t pc)
-{
-    return b->steady && !b->check->program->places[pc].loose;
+    uint32_t words[SIMT_WARP];
+    EACH_LANE(l, m) words[l] = (uint32_t)(a->at[l] - w.low) / 4;
+    return simt_words_written(a->block, w, words, m, a->bytes);
 }
 
 static uint32_t check_window(struct access *a, uint32_t m, enum ptx_space space)
@@ -337,6 +289,8 @@ static uint32_t check_window(struct access *a, uint32_t m, enum ptx_space space)
     }
     if (reached) simt_reach_touch(a, allowed, owners);
     if (space == PTX_SHARED && is_steady(a->block, a->warp->pc)) return allowed;
+    if (space == PTX_SHARED && simt_is_among_atomics(a->check, a->warp->pc) && are_written(a, allowed, w))
+        return allowed;
     if (space == PTX_SHARED && allowed & ~far) touch(a, allowed & ~far, true);
     return allowed;
 }
@@ -367,26 +321,6 @@ static uint32_t check_generic(struct access *a, uint32_t m)
     return allowed;
 }
 
-static void read_addresses(struct access *a, uint32_t m)
-{
-    const struct insn *i = a->insn;
-    bool wide = i->space == PTX_GLOBAL || i->space == PTX_GENERIC;
-    int64_t imm = i->imm + (i->flags & F_FRAME ? a->warp->local_base : 0);
-    if (wide) {
-        const uint64_t *from = u64_at(a->regs, i->a);
-        if (m == FULL)
-            for (int l = 0; l < SIMT_WARP; l++) a->at[l] = from[l] + (uint64_t)imm;
-        else
-            EACH_LANE(l, m) a->at[l] = from[l] + (uint64_t)imm;
-    } else {
-        const uint32_t *from = u32_at(a->regs, i->a);
-        if (m == FULL)
-            for (int l = 0; l < SIMT_WARP; l++) a->at[l] = simt_window_address(from[l], imm);
-        else
-            EACH_LANE(l, m) a->at[l] = simt_window_address(from[l], imm);
-    }
-}
-
 uint32_t simt_check_lanes(struct access *a, uint32_t m, enum ptx_space space)
 {
     switch (space) {
@@ -411,192 +345,4 @@ void simt_check_begin(struct access *a, struct simt_check *c, struct warp *w, co
     a->origin = c->program->places[w->pc].origin;
     a->alike = 0;
     a->texture = NULL;
-}
-
-/* Notes what is written; false when something that is read never was. */
-static bool touch_lanes_bits(const struct access *a, const struct span *s, uint32_t m)
-{
-    bool lacking = false;
-    EACH_LANE(l, s->written ? m : 0) lacking |= touch_bits(a, s, a->at[l]);
-    return !lacking;
-}
-
-/* Lanes 0 to 15 from at[0] on, the others from at[1] on. */
-static bool quick_global(struct access *a, int64_t step, const uint64_t at[2])
-{
-    const struct span *s = &a->block->spans[a->insn->d2];
-    unsigned reach = (unsigned)(step < 0 ? -step : step) * 15 + a->bytes;
-    int64_t back = step < 0 ? 15 * step : 0;
-    for (int h = 0; h < 2; h++) {
-        uint64_t low = at[h] + (uint64_t)back;
-        if (!inside(s, low, reach) || at[h] & (a->bytes - 1)) return false;
-        if (a->block->worker->tallied) simt_tally_reach(a->block->worker, low, low + reach);
-    }
-    if (step == a->bytes && a->bytes >= 4 && !((at[0] | at[1]) % LINE) && touch_lines(a, s, at)) return true;
-    if (!s->written && (s->quiet || simt_race_steps(a, at, step))) return true;
-    for (unsigned l = 0; l < SIMT_WARP; l++) a->at[l] = at[l / 16] + (uint64_t)step * (l % 16);
-    if (!touch_lanes_bits(a, s, FULL)) return false;
-    if (!s->quiet && !simt_race_steps(a, at, step)) simt_race_touch(a, FULL, false);
-    return true;
-}
-
-/* Of lanes m, whose addresses are in the frame. */
-static bool scattered_global(struct access *a, uint32_t m, uint32_t range)
-{
-    const struct span *s = &a->block->spans[a->insn->d2];
-    uint64_t room = s->high - s->low;
-    read_addresses(a, m);
-    if (room < a->bytes || !a->check->vectors->within(a->at, m, s->low, room - a->bytes, a->bytes - 1)) return false;
-    if (a->block->worker->tallied) simt_tally_reach(a->block->worker, s->low, s->high);
-    if (!touch_lanes_bits(a, s, m)) return false;
-    if (!s->quiet)
-        simt_race_touch(a, m, false);
-    else if (range)
-        simt_race_quiet(a->warp, a->insn, range - 1, 0);
-    return true;
-}
-
-/* In a steady block, where the function's other accesses to shared memory are right: may lanes m load what they mean
- * to?
- */
-static bool reads_still(const struct simt_check *c, const struct warp *w, const struct insn *i, uint32_t m)
-{
-    const struct access a = {.block = w->worker->observed, .origin = c->program->places[w->pc].origin};
-    struct window window = simt_check_window(&a);
-    uint32_t at[SIMT_WARP], bytes = (uint32_t)i->size * i->count, room = window.high - window.low;
-    return room >= bytes && window.low % bytes == 0 &&
-           c->vectors->find(at, u32_at(w->frame->regs, i->a), m, (uint32_t)i->imm - window.low, room - bytes,
-                            bytes - 1);
-}
-
-static bool scattered_shared(struct access *a, uint32_t m)
-{
-    const uint32_t *from = u32_at(a->regs, a->insn->a);
-    if (m == FULL && simt_shared_rows(a, from)) return true;
-    if (lane_count(m) >= SOME && simt_shared_lanes(a, from, m)) return true;
-    read_addresses(a, m);
-    if (!inside_window(a, m, simt_check_window(a))) return false;
-    simt_shared_touch(a, m);
-    return true;
-}
-
-/* Lanes by equal steps as those whose addresses are in the frame. */
-static void write_addresses(struct warp *w, const struct insn *i, int64_t step, const uint64_t at[2])
-{
-    uint64_t *wide = u64_at(w->frame->regs, i->a);
-    uint32_t *narrow = u32_at(w->frame->regs, i->a);
-    for (int l = 0; l < SIMT_WARP; l++) {
-        uint64_t address = at[l / 16] + (uint64_t)step * (uint64_t)(l % 16) - (uint64_t)i->imm;
-        if (i->space == PTX_SHARED)
-            narrow[l] = (uint32_t)address;
-        else
-            wide[l] = address;
-    }
-}
-
-/* Of lanes w->parted. */
-static bool check_some(struct warp *w, uint32_t pc, int64_t step, const uint64_t at[2], uint64_t more)
-{
-    const struct block *b = w->worker->observed;
-    const struct insn *i = &w->code[pc];
-    unsigned site = b->check->site_of[pc];
-    bool once = i->space == PTX_GLOBAL && b->spans[i->d2].once && !b->check->sites[site].fetches;
-    bool fits = once && !atomic_load_explicit(&b->check->no_memory, memory_order_relaxed);
-    w->pc = pc;
-    if (fits && !may_meet_copies(b, b->check->sites[site].access) && simt_once_rows(w, i, site, step, at, w->parted))
-        return true;
-    write_addresses(w, i, step, at);
-    return simt_check_quick(w, pc, QUICK_SCATTERED, w->parted, 0, more);
-}
-
-bool simt_check_quick(struct warp *w, uint64_t pc, int64_t step, uint64_t first, uint64_t second, uint64_t more)
-{
-    struct block *b = w->worker->observed;
-    const uint64_t at[2] = {first, second};
-    struct access a;
-    if (pc & QUICK_SOME) return check_some(w, (uint32_t)pc, step, at, more);
-    w->pc = (uint32_t)pc;
-    bool steady = w->code[pc].space == PTX_SHARED && is_steady(b, (uint32_t)pc);
-    if (steady && (step != QUICK_SCATTERED || !b->check->program->places[pc].unsteady)) return true;
-    if (steady) return reads_still(b->check, w, &w->code[pc], (uint32_t)first);
-    if (atomic_load_explicit(&b->check->no_memory, memory_order_relaxed)) return false;
-    const struct insn *i = &w->code[pc];
-    unsigned site = b->check->site_of[pc];
-    const uint32_t m = step == QUICK_SCATTERED ? (uint32_t)first : FULL;
-    if (i->space == PTX_SHARED && simt_shared_form(w, i, site, step, at, m, (uint32_t)more)) return true;
-    if (i->space == PTX_GLOBAL && may_meet_copies(b, b->check->sites[site].access)) return false;
-    if (b->check->sites[site].fetches && !b->spans[i->d2].quiet) return false;
-    bool rows = i->space == PTX_GLOBAL && step != QUICK_SCATTERED;
-    unsigned halves = rows ? (unsigned)(more >> 62) : 0; /* 0: both */
-    bool once = i->space == PTX_GLOBAL && b->spans[i->d2].once;
-    if (once && !rows && simt_once_lanes(w, i, site, m)) return true;
-    if (once && rows && !halves && simt_once_rows(w, i, site, step, at, FULL)) return true;
-    if (rows && simt_race_rows(w, i, site, step, at, halves)) {
-        uint32_t count = (uint32_t)(more >> 32) & INT32_MAX >> 1;
-        for (uint32_t k = 0; k < count; k++) simt_race_window(w, i, (uint32_t)more - 1 + k, step, at[halves / 2]);
-        return true;
-    }
-    simt_check_begin(&a, b->check, w, i, site);
-    a.bytes = (uint32_t)i->size * i->count;
-    if (a.site->copies) return false;
-    if (step == QUICK_SCATTERED)
-        return i->space == PTX_GLOBAL ? scattered_global(&a, m, (uint32_t)more) : scattered_shared(&a, m);
-    if (i->space == PTX_GLOBAL) {
-        if (!quick_global(&a, step, at)) return false;
-        if (more << 32 && !halves) simt_race_quiet(w, i, (uint32_t)more - 1, step);
-        return true;
-    }
-    simt_shared_series(&a, step, at, (uint32_t)more, (int32_t)(more >> 32));
-    return true;
-}
-
-/* Loads of lanes m from memory where nobody can race and all was written, as where the instruction was last. */
-static bool reads_quietly(const struct simt_check *c, const struct warp *w, const struct insn *i, uint32_t m)
-{
-    const struct block *b = w->worker->observed;
-    const struct span *s = &b->spans[i->d2];
-    uint64_t bytes = (uint64_t)i->size * i->count, room = s->high - s->low, imm = (uint64_t)i->imm;
-    if (!s->quiet || s->written || room < bytes || may_meet_copies(b, ACCESS_READ) || i->flags & (F_SPIN | F_FRAME))
-        return false;
-    return imm % bytes == 0 &&
-           c->vectors->within(u64_at(w->frame->regs, i->a), m, s->low - imm, room - bytes, bytes - 1);
-}
-
-enum event simt_check_access(struct simt_check *c, struct warp *w, const struct insn *i, uint32_t *m)
-{
-    struct access a; /* its addresses follow */
-    const struct block *b = w->worker->observed;
-    bool steady = i->space == PTX_SHARED && is_steady(b, w->pc);
-    if (steady && (!c->program->places[w->pc].unsteady || reads_still(c, w, i, *m))) return EV_NEXT;
-    bool counts = *m == FULL && i->memory == MEMORY_ATOMIC && i->space == PTX_GLOBAL && !c->releases_some;
-    if (counts && simt_counters_again(w, i, u64_at(w->frame->regs, i->a))) return EV_NEXT;
-    bool adds = *m == FULL && i->memory == MEMORY_ATOMIC && i->space == PTX_SHARED && i->size == 4 && !simt_is_swap(i);
-    if (adds && !c->releases_some && !simt_reach_kept(b) && simt_shared_again(w, i, u32_at(w->frame->regs, i->a)))
-        return EV_NEXT;
-    if (i->memory == MEMORY_LOAD && i->space == PTX_GLOBAL && reads_quietly(c, w, i, *m)) return EV_NEXT;
-    bool once = i->space == PTX_GLOBAL && b->spans[i->d2].once;
-    if (once && simt_once_lanes(w, i, c->site_of[w->pc], *m)) return EV_NEXT;
-    simt_check_begin(&a, c, w, i, c->site_of[w->pc]);
-    a.bytes = (uint32_t)i->size * i->count;
-    const uint32_t *from = u32_at(a.regs, i->a);
-    bool shared = i->space == PTX_SHARED && !steady && !a.site->copies && !simt_reach_kept(b);
-    if (shared && *m == FULL && simt_shared_rows(&a, from)) return EV_NEXT;
-    bool moves = i->memory == MEMORY_LOAD || (i->memory == MEMORY_STORE && !simt_is_mbarrier(i));
-    if (shared && moves && simt_shared_near(a.block, w, i, c->site_of[w->pc], *m)) return EV_NEXT;
-    if (shared && lane_count(*m) >= SOME && simt_shared_lanes(&a, from, *m)) return EV_NEXT;
-    bool global = i->space == PTX_GLOBAL && !(i->flags & F_FRAME) && !a.site->strong && !a.site->fetches;
-    if (*m == FULL && global && check_rows(&a, u64_at(a.regs, i->a))) return EV_NEXT;
-    read_addresses(&a, *m);
-    bool barrier = simt_is_mbarrier(i);
-    if (barrier) {
-        simt_clocks_touch(&a, *m);
-        simt_bulk_observe(&a, *m);
-    } else if (a.site->strong && c->releases_some) {
-        return simt_order_strong(&a, m);
-    }
-    *m = simt_check_lanes(&a, *m, (enum ptx_space)i->space);
-    if (a.site->copies) simt_copies_begin(&a, *m);
-    if (a.site->fetches) simt_copies_fetch(&a, *m);
-    if (barrier && simt_is_complete(i)) simt_bulk_stored(&a, *m);
-    return EV_NEXT;
 }

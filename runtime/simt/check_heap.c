@@ -2,6 +2,7 @@
  * written, whoever had it before. free counts as a write of all of it, so that it races with who may still use it; and
  * as that write's record stays, who uses it later is told where it was freed. */
 #include <string.h>
+#include "runtime/simt/check_access.h"
 #include "runtime/simt/check_lines.h"
 #include "runtime/simt/heap.h"
 

@@ -1,4 +1,5 @@
-/* Inside the checks: check.c is the observer and dispatches, check_access.c looks at addresses, check_pieces.c at those
+/* Inside the checks: check.c is the observer and dispatches, check_quick.c
+ * and check_access.c look at addresses, check_pieces.c at those
  * of matrices and copies, check_race.c keeps who touched which bytes in the memory of check_shadow.c, check_cell.c has
  * the rule for what is a race, check_listed.c for a cell of which three records can't tell, check_history.c keeps who
  * touched that, check_readers.c who else may have read it, check_strips.c and check_rows.c keep rows of global memory,
@@ -208,10 +209,10 @@ struct simt_check {
     bool follows_texels;                 /* textures and surfaces can race: check_texels.c */
     bool stores_texels;                  /* there are stores to surfaces, or reductions */
     bool narrow;                         /* there are accesses of less than 4 bytes that may be to shared memory */
-    uint64_t reads_words;   /* variables of shared memory of which words are read, by bits: check_parts.c */
-    bool swaps_some, mixes; /* compare-and-swaps; memory that not all accesses race alike for: check_mixed.h */
-    bool narrow_strong;     /* there are atomics, or volatile accesses, of less than 4 bytes */
-    bool untracked;         /* there are instructions that write memory unseen */
+    uint64_t reads_words; /* variables of shared memory of which words are read, by bits: check_parts.c */
+    bool mixes;           /* there is memory that not all accesses race alike for: check_mixed.h */
+    bool narrow_strong;   /* there are atomics, or volatile accesses, of less than 4 bytes */
+    bool untracked;       /* there are instructions that write memory unseen */
     struct steadiness steady;
     bool knows_inputs; /* what is not in these allocations needs no records: check_inputs.c */
     uint64_t *outputs;
@@ -264,6 +265,12 @@ static inline bool is_write(const struct simt_check *c, record r)
     return c->sites[record_site(r)].access == ACCESS_WRITE;
 }
 
+/* Nobody touches the memory in another way meanwhile: struct place. */
+static inline bool simt_is_among_atomics(const struct simt_check *c, uint32_t pc)
+{
+    return c->program->places[pc].among_atomics && !c->program->maps_shared;
+}
+
 enum watched {
     WATCH_NOT,
     WATCH_ACCESS,
@@ -279,26 +286,6 @@ enum watched {
     WATCH_FREE
 };
 
-/* ---- check_access.c ---- */
-/* Offsets in shared memory that the instruction may touch: of the variable that its address is made of, if that is
- * known. A variable without a size is dynamic shared memory, and that of a launch reaches to the end. */
-struct window {
-    uint32_t low, high;
-};
-static inline struct window simt_check_window(const struct access *a)
-{
-    const struct worker *k = a->block->worker;
-    int n = a->origin - SHARED_ORIGIN;
-    if (n < 0) return (struct window){0, k->shared_bytes};
-    const struct shared_variable *v = &k->program->shared[n];
-    return (struct window){v->offset, v->bytes ? v->offset + v->bytes : k->shared_bytes};
-}
-enum event simt_check_access(struct simt_check *c, struct warp *w, const struct insn *i, uint32_t *m);
-/* Lanes m touch a->bytes at a->at[lane], addresses of that space, which this may change. The lanes that may. */
-uint32_t simt_check_lanes(struct access *a, uint32_t m, enum ptx_space space);
-/* Fills all but addresses and bytes, for the site. */
-void simt_check_begin(struct access *a, struct simt_check *c, struct warp *w, const struct insn *i, unsigned site);
-
 /* ---- check_pieces.c ---- */
 bool simt_check_in_pieces(const struct insn *i);
 void simt_check_pieces(struct simt_check *c, struct warp *w, const struct insn *i, uint32_t *m);
@@ -307,8 +294,6 @@ static inline bool is_opaque(const struct access *a)
 {
     return a->insn->memory == MEMORY_NONE || (a->insn->memory == MEMORY_ATOMIC && a->kind == ACCESS_WRITE);
 }
-/* For generated code: struct simt_observer. */
-bool simt_check_quick(struct warp *w, uint64_t pc, int64_t step, uint64_t first, uint64_t second, uint64_t more);
 
 /* ---- check_strips.c ---- */
 /* False: the line's strips can't say it, or something is wrong; they are as they were. */

@@ -6,10 +6,6 @@
 
 #include "runtime/simt/check_inside.h"
 
-/* Does the slot hold a constant of the function? */
-bool simt_check_constant(const struct simt_program *p, const struct function *f, uint32_t slot, int64_t *value);
-/* Is it a plain load of what a compare-and-swap then expects? */
-bool simt_check_is_guess(const struct simt_program *p, uint32_t pc);
 /* When a launch starts: are there both, of memory that may be the same? */
 bool simt_check_mixes(const struct simt_check *c);
 

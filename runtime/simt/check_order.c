@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/memory.h"
+#include "runtime/simt/check_access.h"
 #include "runtime/simt/check_order.h"
 #include "runtime/simt/check_table.h"
 

@@ -4,7 +4,7 @@
  * Which lane moves which piece of a fragment is left to the hardware. Here the address says it, so that fragments which
  * a warp loads and stores in one place are in order, as they are for all that programs can tell. */
 #include "runtime/simt/async.h"
-#include "runtime/simt/check_inside.h"
+#include "runtime/simt/check_access.h"
 #include "runtime/simt/matrix.h"
 
 #define PIECE     16u

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/memory.h"
-#include "runtime/simt/check_cells.h"
+#include "runtime/simt/check_access.h"
 
 #define EPOCH      (1u << TAG_BITS)
 #define LAST_EPOCH (UINT32_MAX - 4 * EPOCH)
@@ -450,6 +450,19 @@ static bool was_written(const struct block *b, uint64_t at, uint32_t bytes)
         if (!simt_shadow_written(b, at, bytes)) return false;
     }
     return true;
+}
+
+bool simt_words_written(const struct block *b, struct window w, const uint32_t *words, uint32_t m, uint32_t bytes)
+{
+    const uint32_t *written = b->tags.written + w.low / 4;
+    uint32_t least = UINT32_MAX, most = 0;
+    EACH_LANE(l, m)
+    for (uint32_t k = 0; k < (bytes + 3) / 4; k++) {
+        uint32_t tag = written[words[l] + k];
+        if (tag < least) least = tag;
+        if (tag > most) most = tag;
+    }
+    return w.low % 4 == 0 && least >= b->tags.base && most != TAG_MIXED;
 }
 
 bool simt_shared_whole(const struct block *b, const struct shared_variable *v)

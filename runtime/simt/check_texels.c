@@ -2,7 +2,7 @@
  * can touch in a kernel, or plain memory, which textures may be over. They are recorded as others are (check_race.c);
  * addresses outside of an object are faults of the instruction, no matter of the checks. */
 #include <string.h>
-#include "runtime/simt/check_inside.h"
+#include "runtime/simt/check_access.h"
 #include "runtime/simt/ops_texture.h"
 
 enum simt_access simt_texels_access(const struct insn *i)

@@ -338,6 +338,10 @@ static bool decode_function(struct decoder *d, uint32_t index)
               decode_or_refuse(d);
     if (d->slots_lost) ok = false;
     d->fn->end = p->code_count;
+    if (ok && !d->fn->refused) {
+        simt_find_guesses(p, d->fn);
+        ok = simt_find_among_atomics(d);
+    }
     d->fn->term_end = p->term_count;
     if (d->fn->frame_bytes < 512) d->fn->frame_bytes = 512; /* slot 0 may be read as a vector that nobody uses */
     d->fn->frame_bytes = (uint32_t)simt_align_up(d->fn->frame_bytes, 64);

@@ -193,6 +193,8 @@ bool simt_writes(const struct ptx_insn *in, int reg);
 /* Marks, by PTX instruction, loads of shared memory that can't race, and fills in d->fn->still_first. False: no memory.
  */
 bool simt_find_still(struct decoder *d, bool *marks, bool *any);
+/* Of any function whose code is there: marks the places that are among atomics. False: no memory, which is told. */
+bool simt_find_among_atomics(struct decoder *d);
 
 /* ---- decode_covered.c: likewise ---- */
 /* Marks, by PTX instruction, accesses to shared memory whose thread touched the same since the last barrier; *stored:
@@ -204,7 +206,12 @@ bool simt_find_covered(struct decoder *d, bool *marks, uint64_t *stored);
 bool simt_read_comparison(const struct ptx_insn *in, struct condition *c, const struct ptx_operand **a,
                           const struct ptx_operand **b, bool *wide, bool *opposite);
 bool simt_is_guess(const struct ptx_func *f, const struct ptx_insn *in); /* decode_guess.c */
+bool simt_is_harmless_call(const struct ptx_insn *in);                   /* of the built-in functions: of printf */
 bool simt_find_steady(struct decoder *d);                                /* fills d->fn->steady */
+
+/* ---- decode_swaps.c ---- */
+/* Marks the places of plain loads of what a compare-and-swap then expects, in a function whose code is there. */
+void simt_find_guesses(struct simt_program *p, const struct function *f);
 
 /* ---- decode_ops.c ---- */
 /* The instruction at hand, whatever it is. */

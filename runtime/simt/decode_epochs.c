@@ -1,7 +1,10 @@
 /* Loads of shared memory that no store can race with, by the barriers alone: whoever comes to the load has gone past
  * other numbers of them than whoever comes to a store to the variable. Threads of a block that have gone past as many
  * barriers are in one epoch, since each barrier waits for all; the numbers are counted as they are, and by what is left
- * when they are divided, for loops in which stores and loads take turns. */
+ * when they are divided, for loops in which stores and loads take turns.
+ *
+ * In the same way, atomics in shared memory, and what a compare-and-swap there then expects, that no plain access to
+ * their variable can meet: these race with nobody, whatever words they go to. */
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/memory.h"
@@ -81,7 +84,7 @@ static numbers one_more(numbers set, unsigned divisor)
     return (set << 1 | set >> (divisor - 1)) & ((ONE << divisor) - 1);
 }
 
-static bool add(const struct epochs *t, size_t to, numbers set)
+static bool reach(const struct epochs *t, size_t to, numbers set)
 {
     numbers was = to < t->f->insn_count ? t->in[to] : set;
     if (to < t->f->insn_count) t->in[to] |= set;
@@ -93,9 +96,9 @@ static bool flow(const struct epochs *t, size_t k, unsigned divisor)
 {
     const struct step *s = &t->steps[k];
     numbers out = t->in[k];
-    bool changed = s->kind == STEP_JUMP && add(t, s->target, out);
+    bool changed = s->kind == STEP_JUMP && reach(t, s->target, out);
     if (s->kind == STEP_BARRIER) out = (s->guarded ? out : 0) | one_more(out, divisor);
-    if (s->guarded || s->kind == STEP_ON || s->kind == STEP_BARRIER) changed |= add(t, k + 1, out);
+    if (s->guarded || s->kind == STEP_ON || s->kind == STEP_BARRIER) changed |= reach(t, k + 1, out);
     return changed;
 }
 
@@ -171,4 +174,100 @@ bool simt_find_still(struct decoder *d, bool *marks, bool *any)
     free(t.steps);
     *any = d->fn->still_count > 0;
     return ok;
+}
+
+/* ---- among atomics ---- */
+#define DYNAMIC VARIABLES                               /* all that has no size, in one */
+struct touch {                                          /* of shared memory, by an instruction */
+    enum { TOUCH_NOT, TOUCH_PLAIN, TOUCH_ATOMIC } kind; /* guesses are as atomics */
+    int variable;                                       /* VARIABLES of them and DYNAMIC; -1: it is not known */
+};
+
+static bool has_address(const struct ptx_insn *in)
+{
+    for (size_t k = 0; k < in->operand_count; k++)
+        if (in->operands[k].kind == PTX_OP_ADDRESS) return true;
+    return false;
+}
+
+static bool is_in(const char *const *list, size_t count, const char *word)
+{
+    for (size_t k = 0; k < count; k++)
+        if (!strcmp(list[k], word)) return true;
+    return false;
+}
+#define IS_IN(list, word) is_in(list, sizeof(list) / sizeof *(list), word)
+
+/* False: what it does goes on behind it, is done by others, or is not known. */
+static bool read_touch(struct decoder *d, const struct ptx_insn *in, struct touch *t)
+{
+    static const char *const moves[] = {"ld", "st", "ldmatrix", "stmatrix", "wmma"}, *const atomics[] = {"atom", "red"},
+                             *const none[] = {"tex", "tld4", "suld", "sust", "sured", "prefetch", "prefetchu"};
+    const char *const elsewhere[] = {"global", "local", "param", "const"};
+    *t = (struct touch){TOUCH_NOT, -1};
+    if (!strcmp(in->opcode, "call")) return simt_is_harmless_call(in);
+    if (!has_address(in) || IS_IN(none, in->opcode)) return true;
+    for (size_t k = 0; k < sizeof elsewhere / sizeof *elsewhere; k++)
+        if (simt_has_mod_like(in, elsewhere[k])) return strncmp(in->opcode, "cp", 2) != 0;
+    bool atomic = IS_IN(atomics, in->opcode);
+    if ((!atomic && !IS_IN(moves, in->opcode)) || simt_has_mod_like(in, "async")) return false;
+    int n = simt_origin_of_first(d, in) - SHARED_ORIGIN;
+    if (n >= 0 && !d->program->shared[n].bytes)
+        n = DYNAMIC;
+    else if (n >= VARIABLES)
+        n = -1;
+    *t = (struct touch){atomic ? TOUCH_ATOMIC : TOUCH_PLAIN, n < 0 ? -1 : n};
+    return true;
+}
+
+/* False: some can't be told. *any: there are atomics of a variable. */
+static bool read_touches(struct decoder *d, struct touch *touches, bool *any)
+{
+    const struct simt_program *p = d->program;
+    for (size_t k = 0; k < d->f->insn_count; k++) {
+        if (!read_touch(d, &d->f->insns[k], &touches[k])) return false;
+        *any |= touches[k].kind == TOUCH_ATOMIC && touches[k].variable >= 0;
+    }
+    for (uint32_t pc = d->fn->start; pc < p->code_count; pc++)
+        if (p->places[pc].guesses && touches[p->places[pc].index].kind)
+            touches[p->places[pc].index].kind = TOUCH_ATOMIC;
+    return true;
+}
+
+/* Marks the code of atomics that are in no epoch with a plain access to their variable. */
+static void mark_among(const struct epochs *t, const struct touch *touches)
+{
+    const struct simt_program *p = t->d->program;
+    numbers plain[VARIABLES + 1] = {0}, others = 0;
+    for (size_t k = 0; k < t->f->insn_count; k++)
+        if (touches[k].kind == TOUCH_PLAIN)
+            *(touches[k].variable < 0 ? &others : &plain[touches[k].variable]) |= t->in[k];
+    for (uint32_t pc = t->d->fn->start; pc < p->code_count; pc++) {
+        const struct insn *i = &p->code[pc];
+        uint32_t k = p->places[pc].index;
+        const struct touch *at = &touches[k];
+        if (i->space != PTX_SHARED || (i->memory != MEMORY_ATOMIC && !p->places[pc].guesses)) continue;
+        bool alone = at->kind == TOUCH_ATOMIC && at->variable >= 0 && !(t->in[k] & (plain[at->variable] | others));
+        p->places[pc].among_atomics |= alone;
+    }
+}
+
+bool simt_find_among_atomics(struct decoder *d)
+{
+    struct epochs t = {.d = d, .f = d->f};
+    bool any = false;
+    if (!d->f->is_entry || d->f->insn_count == 0) return true;
+    struct touch *touches = rt_alloc(d->f->insn_count * sizeof *touches);
+    t.in = rt_alloc((d->f->insn_count + 1) * sizeof *t.in);
+    t.steps = rt_alloc((d->f->insn_count + 1) * sizeof *t.steps);
+    bool ok = touches && t.in && t.steps;
+    if (ok && read_touches(d, touches, &any) && any && read_steps(&t))
+        for (unsigned divisor = 0; divisor <= MOST_LEFT; divisor += divisor ? 1 : 2) {
+            count(&t, divisor);
+            mark_among(&t, touches);
+        }
+    free(touches);
+    free(t.in);
+    free(t.steps);
+    return ok ? true : simt_decode_fail(d, RT_NOMEM, "out of host memory");
 }

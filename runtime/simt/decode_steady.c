@@ -239,7 +239,7 @@ static int memory_of(const struct ptx_insn *in)
     return there && ONE_OF(in->opcode, elsewhere) && !simt_has_mod_like(in, "async") ? 0 : -1;
 }
 
-static bool is_harmless_call(const struct ptx_insn *in)
+bool simt_is_harmless_call(const struct ptx_insn *in)
 {
     for (size_t k = 0; k < in->operand_count; k++)
         if (in->operands[k].kind == PTX_OP_SYMBOL)
@@ -254,7 +254,7 @@ static bool begin(struct steady *s, size_t k)
     const struct ptx_insn *in = &s->f->insns[k];
     int memory = memory_of(in);
     bool branch = !strcmp(in->opcode, "bra"), call = !strcmp(in->opcode, "call");
-    if (memory < 0 || !strcmp(in->opcode, "brx") || (call && !is_harmless_call(in))) return false;
+    if (memory < 0 || !strcmp(in->opcode, "brx") || (call && !simt_is_harmless_call(in))) return false;
     if (branch) {
         s->matters[k] = in->guard >= 0 && !guard_varies(s, in);
         if (s->matters[k]) need(s, in->guard);

@@ -167,9 +167,12 @@ struct place { /* where an instruction comes from */
     bool of_groups; /* these are as struct ptx_insn has them */
     bool ahead, of_tiles;
     uint32_t used_bytes;
-    bool guess;    /* a division of which it is looked at afterwards whether it is wanted */
-    bool unsteady; /* a load of shared memory that differs from block to block, though the function is steady */
-    bool loose;    /* touches a variable of shared memory for which the function is not */
+    bool guess;         /* a division of which it is looked at afterwards whether it is wanted */
+    bool guesses;       /* a plain load of what a compare-and-swap then expects: decode_swaps.c */
+    bool among_atomics; /* an atomic in shared memory, or such a load: what else touches its variable is in another
+                           epoch (decode_epochs.c) */
+    bool unsteady;      /* a load of shared memory that differs from block to block, though the function is steady */
+    bool loose;         /* touches a variable of shared memory for which the function is not */
 };
 
 /* A place for a register in a frame: a predicate, which is a bit a lane, or lanes of 4, 8 or twice 8 bytes. */
@@ -384,6 +387,8 @@ extern const struct op_table simt_ops_integer, simt_ops_float, simt_ops_half, si
 op_function simt_op_convert(enum ptx_type to, enum ptx_type from, uint32_t flags);
 op_function simt_op_atomic(const char *operation, enum ptx_type type, bool shared, uint8_t *mode);
 bool simt_is_swap(const struct insn *i); /* atom.cas */
+/* Does the slot hold a constant of the function? */
+bool simt_holds_constant(const struct simt_program *p, const struct function *f, uint32_t slot, int64_t *value);
 /* Does the lane's compare-and-swap find another value at p than it expects? Those of 128 bits count as if not. */
 bool simt_swap_fails(const struct insn *i, char *R, unsigned lane, const void *p);
 /* Of exec_atomic.c, for the vector ops: additions in global memory, any atomic in shared memory. */
