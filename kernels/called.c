@@ -32,9 +32,10 @@ static const char definitions[] =
     UNSIGNED_TEXT(unsigned long long, unsigned long long)
     FLOATING_TEXT(float, unsigned int)
     FLOATING_TEXT(double, unsigned long long)
+    TEXT(KN_APART double tgamma_(double a) { return tgamma(a); })
     TEXT(KN_SPECIAL_FUNCTIONS())
     BEGINNING "float lgamma_(float a) { return lgammaf(a); }\n"
-    BEGINNING "double lgamma_(double a) { return lgamma(a); }\n"
+    TEXT(KN_APART double lgamma_(double a) { return lgamma(a); })
     TEXT(KN_BETA_FUNCTIONS())
     BEGINNING "float largest_(float) { return 0x1.fffffep127f; }\n"
     BEGINNING "double largest_(double) { return 0x1.fffffffffffffp1023; }\n"

@@ -3,7 +3,8 @@
  * those of exp(-x) I(x) sqrt(x) over 16 / x - 1 where x > 8 through Chebyshev's points, with an error of 2^-53.6, below
  * that the series over x^2 / 4; Temme's expansion for large a by its Taylor series over eta, of which the terms left
  * out are below 3e-18. Of float64 the Bessel functions are within 4 units of the last place, the incomplete gamma
- * functions within 8 for each power of e that they are below e^4. */
+ * functions within 8 for each power of e that they are below e^4. KN_APART is KN_FN of what is so large and called in
+ * so many places that NVRTC would take seconds to put it into each. */
 #ifndef KN_SPECIAL_H
 #define KN_SPECIAL_H
 
@@ -97,7 +98,7 @@
     }                                                                                                                  \
     /* exp(x^2) erfc(x), of x >= 0 by a polynomial over (x - 3) / (x + 3), as Shepherd and Laframboise do (Chebyshev   \
        Approximation of (1 + 2 x) exp(x^2) erfc x, Mathematics of Computation 36, 1981), of less by its mirror image. */\
-    KN_FN double erfcx_(double a)                                                                                      \
+    KN_APART double erfcx_(double a)                                                                                   \
     {                                                                                                                  \
         const double x = fabs(a), h = (float)x, u = (x - 3) / (x + 3);                                                 \
         double p = -2.5208846559132343e-11; p = p * u + 8.373239801913565e-10;                                         \
@@ -124,14 +125,14 @@
         if (a < -40) return 0;                                                                                         \
         return erfcx_(a * -0.70710678118654752440) / 2 * exp_((h - a) * (h + a) / 2) * exp_(-h * h / 2);               \
     }                                                                                                                  \
-    KN_FN double log_ndtr_(double a)                                                                                   \
+    KN_APART double log_ndtr_(double a)                                                                                \
     {                                                                                                                  \
         if (a < -1) return log_(erfcx_(a * -0.70710678118654752440) / 2) - a * a / 2;                                  \
         return log1p(-ndtr_(-a));                                                                                      \
     }                                                                                                                  \
     /* Where log_ndtr is l, in the lower tail: by Halley's method from the first terms of its expansion; r is the      \
        derivative. */                                                                                                  \
-    KN_FN double normal_tail_(double l)                                                                                \
+    KN_APART double normal_tail_(double l)                                                                             \
     {                                                                                                                  \
         const double s = sqrt(-2 * l);                                                                                 \
         double y = (log_(s) + 0.91893853320467274178) / s - s;                                                         \
@@ -154,7 +155,7 @@
         return normal_tail_(log_(x) - 0.69314718055994530942) * -0.70710678118654752440;                               \
     }                                                                                                                  \
     /* log(1 + u) - u, where 1 + u is l: by the series of the inverse hyperbolic tangent. */                           \
-    KN_FN double log_less_(double u, double l)                                                                         \
+    KN_APART double log_less_(double u, double l)                                                                      \
     {                                                                                                                  \
         const double r = u / (2 + u), z = r * r;                                                                       \
         double s = 0;                                                                                                  \
@@ -163,11 +164,11 @@
         return r * (2 * z * s - u);                                                                                    \
     }                                                                                                                  \
     /* x^a exp(-x) / gamma(a + 1): by Stirling's formula where that is exact. */                                       \
-    KN_FN double gamma_weight_(double a, double x)                                                                     \
+    KN_APART double gamma_weight_(double a, double x)                                                                  \
     {                                                                                                                  \
         if (a < 12) {                                                                                                  \
             const double e = exp_(-x / 2);                                                                             \
-            return x > 1600 ? 0 : pow(x, a) * e / tgamma(a + 1) * e;                                                   \
+            return x > 1600 ? 0 : pow(x, a) * e / tgamma_(a + 1) * e;                                                  \
         }                                                                                                              \
         const double v = 1 / a, z = v * v, pi = 3.14159265358979323846;                                                \
         double s = 1.0 / 1680 - z * (1.0 / 1188 - z * (691.0 / 360360));                                               \
@@ -175,14 +176,14 @@
         return exp_(a * log_less_((x - a) / a, x / a) - s) / sqrt(2 * pi * a);                                         \
     }                                                                                                                  \
     /* The lower one by its series, for x up to a or 1.1. */                                                           \
-    KN_FN double gamma_series_(double a, double x)                                                                     \
+    KN_APART double gamma_series_(double a, double x)                                                                  \
     {                                                                                                                  \
         double term = 1, sum = 1;                                                                                      \
         for (double n = a + 1; term > sum * 0x1p-55; n += 1) sum += term *= x / n;                                     \
         return sum * gamma_weight_(a, x);                                                                              \
     }                                                                                                                  \
     /* The upper one by its continued fraction, term by term, for x from a and 1.1 on. */                              \
-    KN_FN double gamma_fraction_(double a, double x)                                                                   \
+    KN_APART double gamma_fraction_(double a, double x)                                                                \
     {                                                                                                                  \
         double b = x + 1 - a, d = 1 / b, term = d, sum = d;                                                            \
         for (int i = 1; fabs(term) > sum * 0x1p-55; i++) {                                                             \

@@ -1,6 +1,5 @@
 /* The beta functions, zeta and what derives from it, elliptic and exponential integrals, and what is counted: for both
- * languages, computed in double, as special.h has others. lang/topics.c says how near they are. KN_APART is KN_FN of
- * what is so large and called in so many places that NVRTC would take seconds to put it into each. */
+ * languages, computed in double, as special.h has others. lang/topics.c says how near they are. */
 #ifndef KN_SPECIAL_BETA_H
 #define KN_SPECIAL_BETA_H
 
@@ -121,11 +120,11 @@
         const double limit = beta_limit_(a, b);                                                                        \
         if (limit != 1) return limit;                                                                                  \
         if (q < 100 && n < 150) { /* the sum may lack some digits of the smaller one */                                \
-            const double v = tgamma(p) * (tgamma(q) / tgamma(n)), lost = p - (n - q);                                  \
+            const double v = tgamma_(p) * (tgamma_(q) / tgamma_(n)), lost = p - (n - q);                               \
             return n > 2 ? v - v * lost * (log_(n) - 0.5 / n) : v;                                                     \
         }                                                                                                              \
         const double rest = stirling_rest_(q) - stirling_rest_(n), l = log1p(p / q);                                   \
-        if (p < 12) return tgamma(p) * exp_(rest - (q - 0.5) * l + p * (1 - log_(n)));                                 \
+        if (p < 12) return tgamma_(p) * exp_(rest - (q - 0.5) * l + p * (1 - log_(n)));                                \
         return exp_(rest + stirling_rest_(p) + p * log_(p / n) - q * l) * sqrt(2 * pi / p * (n / q));                  \
     }                                                                                                                  \
     /* The sum of (q + k)^-s over k from 0 on, of s > 1 and q > 0: first terms, and Euler and Maclaurin's formula. */  \
@@ -164,14 +163,14 @@
         if (!(n >= 0 && n <= 170) || floor(n) != n) return (n - n) / (n - n);                                          \
         if (n == 0) return digamma_(x);                                                                                \
         const double sign = floor(n / 2) * 2 == n ? -1 : 1;                                                            \
-        if (!(x > 1e3)) return sign * tgamma(n + 1) * zeta_(n + 1, x);                                                 \
+        if (!(x > 1e3)) return sign * tgamma_(n + 1) * zeta_(n + 1, x);                                                \
         /* Far out the power alone may be too small. */                                                                \
         const double half = pow(x, -n / 2), u = 1 / x, v = u * u;                                                      \
         double factor = (n + 1) * v, all = 1 / n + u / 2 + factor / 12;                                                \
         factor *= (n + 2) * (n + 3) * v; all -= factor / 720;                                                          \
         factor *= (n + 4) * (n + 5) * v; all += factor / 30240;                                                        \
         factor *= (n + 6) * (n + 7) * v; all -= factor / 1209600;                                                      \
-        return x - x != 0 ? sign * 0 : sign * half * tgamma(n + 1) * all * half;                                       \
+        return x - x != 0 ? sign * 0 : sign * half * tgamma_(n + 1) * all * half;                                      \
     }                                                                                                                  \
     /* By Bartky's transformation, all of whose terms are positive (Bulirsch, Numerical calculation of elliptic           \
        integrals and elliptic functions III, Numerische Mathematik 13, 1969); far below 0 of m / (m - 1). */              \
@@ -219,7 +218,7 @@
     {                                                                                                                  \
         double v = 1;                                                                                                  \
         if (n < 0) return 0;                                                                                           \
-        if (!(n <= 22) || floor(n) != n) return n > 1 ? n * tgamma(n) : tgamma(n + 1);                                 \
+        if (!(n <= 22) || floor(n) != n) return n > 1 ? n * tgamma_(n) : tgamma_(n + 1);                               \
         for (int i = 2; i <= (int)n; i++) v *= i;                                                                      \
         return v;                                                                                                      \
     }                                                                                                                  \

@@ -1,4 +1,5 @@
-/* Accesses: check_access.c, which looks at addresses lane by lane, and check_quick.c, which judges those of common forms.
+/* Accesses: check_access.c, which looks at addresses lane by lane, and check_quick.c, which judges those of common
+ * forms.
  */
 #ifndef SIMT_CHECK_ACCESS_H
 #define SIMT_CHECK_ACCESS_H

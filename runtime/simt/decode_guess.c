@@ -108,7 +108,8 @@ static bool is_used_there(const struct ptx_func *f, size_t at)
 
 bool simt_is_guess(const struct ptx_func *f, const struct ptx_insn *in)
 {
-    bool divides = !strcmp(in->opcode, "div") || !strcmp(in->opcode, "rem");
+    const char *type = in->mod_count ? in->mods[in->mod_count - 1] : "";
+    bool divides = (!strcmp(in->opcode, "div") || !strcmp(in->opcode, "rem")) && *type != 'f'; /* those have infinity */
     size_t at = (size_t)(in - f->insns);
     if (!divides || in->operand_count != 3 || in->operands[2].kind != PTX_OP_REG || result_of(in) < 0) return false;
     struct registers divisor = {.items = {in->operands[2].reg}, .count = 1};
