@@ -8,6 +8,7 @@
 #define MANY         65536 /* elements of which the best are looked for among candidates, */
 #define LEAST_SHARE  1024  /* as long as there are so many for each that is wanted */
 #define LONGEST_PART 4096
+#define LEAST_MOST   4 /* of so many elements of 8 bytes more than one is wanted: then all are sorted */
 
 /* A view with the axis `from` moved to the place `to`. */
 static enum rt_status move_axis(const struct rt_array *a, int from, int to, struct rt_array *out, struct rt_error *e)
@@ -191,12 +192,13 @@ enum rt_status kn_topk(const struct rt_array *a, int64_t k, int axis, bool desce
     places = rt_alloc((size_t)k * sizeof *places + 1);
     if (!places) return rt_fail(e, RT_NOMEM, "out of memory for the places of %lld elements", (long long)k);
     for (int64_t i = 0; i < k; i++) places[i] = i;
-    if (k > 0 && is_host_row(a)) {
+    const bool most = axis >= 0 && axis < a->ndim && rt_dtypes[a->dtype].size == 8 && k > a->shape[axis] / LEAST_MOST;
+    if (k > 0 && !most && is_host_row(a)) {
         status = topk_of_row(a, places, k, descending, values, indices, e);
         free(places);
         return status;
     }
-    status = kn_select(a, axis, descending, places, k, &sorted[0], &sorted[1], e);
+    status = kn_select(a, axis, descending, most ? NULL : places, k, &sorted[0], &sorted[1], e);
     free(places);
     for (int i = 0; i < 2 && status == RT_OK; i++) {
         status = rt_array_slice(&sorted[i], axis, 0, k, 1, &first, e);

@@ -126,6 +126,13 @@ static void quick_sort(const struct job *j, char *records, size_t base, size_t n
 }
 
 /* ---- rows beside each other ---- */
+
+/* What of row r is in j->in. */
+static const char *row_of(const struct job *j, int64_t r)
+{
+    return j->in + (size_t)(r * j->s->length) * j->element_bytes;
+}
+
 static char *records_of(const struct job *j, int64_t r, int worker)
 {
     if (j->in_values) return j->values + (size_t)(r * j->s->length) * j->element_bytes;
@@ -149,50 +156,7 @@ static void *sort_serial(const struct job *j, void *records, size_t base, size_t
     }
 }
 
-/* Which of the classes between and at `count` ascending keys the key is in: 0 is below the first, 1 is that key. */
-static size_t class_of(const uint64_t *bounds, size_t count, uint64_t key)
-{
-    const uint64_t *at = bounds;
-    for (size_t n = count, half; n > 1; n -= half) {
-        half = n / 2;
-        at += at[half - 1] < key ? half : 0;
-    }
-    const size_t low = (size_t)(at - bounds) + (*at < key);
-    return 2 * low + (low < count && bounds[low] == key);
-}
-
-/* The indices of a row in parts, or that at one place, where records of key and index have no room in 8 bytes: the keys
- * alone are sorted as far as need be, and then each index goes behind the others of its class. */
-static void rank_row(const struct job *j, int64_t r, uint64_t *keys)
-{
-    const struct kn_sorter *s = j->s;
-    const size_t n = (size_t)s->length, count = (size_t)s->wanted;
-    const char *row = j->in + (size_t)r * n * j->element_bytes;
-    uint64_t *bounds = keys + n, *begins = bounds + count, chunk[CHUNK];
-    int64_t *to = j->indices + r * s->length;
-    make_records(j, row, keys, 0, n);
-    quick_sort(j, (char *)keys, 0, n);
-    for (size_t i = 0; i < count; i++) bounds[i] = keys[s->places[i]];
-    memset(begins, 0, (2 * count + 1) * sizeof *begins);
-    for (size_t i = 0; i < n; i++) begins[class_of(bounds, count, keys[i])]++;
-    for (size_t i = 0, sum = 0, many; i <= 2 * count; i++, sum += many) {
-        many = begins[i];
-        begins[i] = sum;
-    }
-    for (size_t at = 0; at < n; at += CHUNK) {
-        const size_t many = n - at < CHUNK ? n - at : CHUNK;
-        make_records(j, row + at * j->element_bytes, chunk, 0, many);
-        for (size_t i = 0; i < many; i++) {
-            const uint64_t place = begins[class_of(bounds, count, chunk[i])]++;
-            if (s->parts || place == (uint64_t)s->places[0]) to[place] = (int64_t)(at + i) + 1;
-        }
-    }
-    if (!j->values) return;
-    const uint64_t *from = (const uint64_t *)(const void *)row;
-    uint64_t *values = (uint64_t *)(void *)j->values + (size_t)r * n;
-    const size_t first = s->parts ? 0 : (size_t)s->places[0], last = s->parts ? n : first + 1;
-    for (size_t i = first; i < last; i++) values[i] = from[to[i] - 1];
-}
+#include "kernels/sort_ranks.h"
 
 /* Only a few of many records of 8 bytes are wanted, the first ones. */
 static bool are_first_few(const struct job *j)
@@ -207,10 +171,10 @@ static void rows_piece(void *context, size_t begin, size_t end, int worker)
     struct job j = *(const struct job *)context;
     const size_t n = (size_t)j.s->length, few = (size_t)j.s->wanted;
     for (size_t r = begin; r < end && !rt_interrupted(); r++) {
-        const char *row = j.in + r * n * j.element_bytes;
+        const char *row = row_of(&j, (int64_t)r);
         void *records = records_of(&j, (int64_t)r, worker);
         if (j.ranked) {
-            rank_row(&j, (int64_t)r, records);
+            (are_firsts(j.s) ? rank_firsts : rank_row)(&j, (int64_t)r, records);
             continue;
         }
         if (j.record == SHORT64) j.span = span_of(survey(&j, row, 0, n));
@@ -504,14 +468,15 @@ static struct job job_of(const struct kn_sorter *s, void *values, int64_t *indic
                     .values = values,
                     .indices = indices};
     const bool narrow = j.element_bytes <= 4, indexed = s->length <= UINT32_MAX;
-    j.ranked = s->places && (s->parts || s->wanted == 1) && indices && j.element_bytes == 8 && kn_quick_available();
+    j.ranked = s->places && (s->parts || s->wanted == 1 || are_firsts(s)) && indices && j.element_bytes == 8 &&
+               kn_quick_available();
     if (!indices || j.ranked)
         j.record = narrow ? KEY32 : KEY64;
     else if (narrow && indexed)
         j.record = PAIR32;
     else
         j.record = indexed && !s->places && kn_quick_available() ? SHORT64 : PAIR64;
-    j.index_bits = j.record == SHORT64 && s->length > 1 ? 64 - __builtin_clzll((uint64_t)s->length - 1) : 32;
+    j.index_bits = j.record == SHORT64 ? index_bits_of(s->length) : 32;
     j.record_bytes = j.record == KEY32 ? 4 : j.record == PAIR64 ? sizeof(struct pair) : 8;
     const bool whole = j.record_bytes == j.element_bytes, few = j.element_bytes == 2 && s->length <= SHORT_ROW;
     const bool shared = j.record == PAIR32 || j.record == SHORT64;

@@ -89,6 +89,12 @@ INLINE void make_sized(const struct job *j, const char *row, void *records, size
     }
 }
 
+/* Of an index of n elements. */
+static int index_bits_of(int64_t n)
+{
+    return n > 1 ? 64 - __builtin_clzll((uint64_t)n - 1) : 32;
+}
+
 INLINE uint64_t index_mask(const struct job *j)
 {
     return ((uint64_t)1 << j->index_bits) - 1;

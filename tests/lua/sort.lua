@@ -167,10 +167,11 @@ t.test("the best of many", function()
       local whole = gpu.random.integers(0, dtype == "int64" and 1 << 60 or dtype == "bool" and 1 or 200, n, "int64", "cpu")
       local x = dtype:match "float" and gpu.randn(n, dtype, "cpu") or whole:to(dtype)
       if dtype:match "float" then x["::1000"] = 0 / 0 end
-      for _, k in ipairs { 1, 7, 16, 17, 60 } do
-        for _, smallest in ipairs { false, true } do
+      for _, smallest in ipairs { false, true } do
+        local all = x:argsort { descending = not smallest }
+        for _, k in ipairs { 1, 7, 16, 17, 60, n // 10, n // 3 } do
           local values, indices = x:topk(k, 1, smallest)
-          local order = x:argsort { descending = not smallest }[{ { 1, k } }]
+          local order = all[{ { 1, k } }]
           assert(indices:equal(order) and values:equal(x[order]), dtype .. " " .. n .. " " .. k)
         end
       end
