@@ -32,9 +32,20 @@ struct kn_fft_plan {
     int64_t n;
     int passes, radix[KN_FFT_PASSES];
     /* float or double: for each pass of radix r the r roots of unity as pairs and then, for each step p of it, the real
-     * and the imaginary parts of w^(p k) for k from 0 to r - 1 */
+     * and the imaginary parts of w^(p k) for k from 0 to r - 1. With `unpacks` there are no passes, but the roots of
+     * kn_fft_unpacking for h = n / 2. */
     void *roots;
+    /* For fft_plan.c: */
+    enum rt_dtype dtype;
+    bool unpacks, kept;
+    size_t bytes;
+    int users;
+    uint64_t used;
 };
+/* The plan of a length, for one of the two, which kn_fft_plan_done (of NULL, too) takes back. */
+enum rt_status kn_fft_plan_of(int64_t n, enum rt_dtype t, bool unpacks, const struct kn_fft_plan **out,
+                              struct rt_error *e);
+void kn_fft_plan_done(const struct kn_fft_plan *plan);
 
 /* Up to KN_FFT_LANES transforms. Offsets and steps count complex numbers. */
 struct kn_fft_group {
@@ -91,10 +102,32 @@ struct kn_roots {
     int64_t n, step;
     struct rt_complex *coarse, *fine; /* one block, which `coarse` begins */
 };
+enum rt_status kn_roots_make(int64_t n, struct kn_roots *out, struct rt_error *e);
+void kn_roots_free(struct kn_roots *r);
 static inline struct rt_complex kn_root(const struct kn_roots *r, int64_t k)
 {
     struct rt_complex a = r->coarse[k / r->step], b = r->fine[k % r->step];
     return (struct rt_complex){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+}
+
+/* n numbers of a complex dtype: `by` exp(-2 pi i (first + k step) / circle) or, `back`, its conjugate times `by`, for k
+ * from 0 on. The places are from 0 to the circle. */
+enum rt_status kn_fft_turns(int64_t circle, int64_t first, int64_t step, bool back, struct rt_complex by,
+                            enum rt_dtype t, void *to, int64_t n, struct rt_error *e);
+
+/* Bytes of the real part of a complex dtype. */
+static inline size_t kn_real_size(enum rt_dtype t)
+{
+    return rt_dtypes[t].size / 2;
+}
+
+/* One of the real numbers that those of a complex dtype consist of. */
+static inline void kn_put_real(enum rt_dtype t, void *to, int64_t i, double v)
+{
+    if (t == RT_COMPLEX64)
+        ((float *)to)[i] = (float)v;
+    else
+        ((double *)to)[i] = v;
 }
 
 #endif

@@ -8,117 +8,7 @@
 #include "runtime/threads.h"
 
 #define GRAIN    32768 /* elements that are worth a thread */
-#define LARGEST  61    /* prime factor that a pass has */
 #define IN_CACHE 2048  /* transforms of more elements are done in four steps */
-
-/* ---- roots of unity ---- */
-
-/* exp(-2 pi i k / n), of an angle within an eighth of the circle. */
-static struct rt_complex exact_root(int64_t k, int64_t n)
-{
-    int64_t octant = 8 * k / n, quarter = (octant + 1) / 2;
-    double angle = 2 * 3.14159265358979323846 * ((double)(4 * k - quarter * n) / (4 * (double)n));
-    double c = cos(angle), s = -sin(angle);
-    switch (quarter % 4) { /* times -i for each quarter */
-    case 1: return (struct rt_complex){s, -c};
-    case 2: return (struct rt_complex){-c, -s};
-    case 3: return (struct rt_complex){-s, c};
-    default: return (struct rt_complex){c, s};
-    }
-}
-
-static enum rt_status make_roots(int64_t n, struct kn_roots *out, struct rt_error *e)
-{
-    int64_t step = (int64_t)ceil(sqrt((double)n)) + 1, coarse = n / step + 1;
-    *out = (struct kn_roots){.n = n, .step = step};
-    out->coarse = rt_alloc((size_t)(coarse + step) * sizeof *out->coarse);
-    if (!out->coarse) return rt_fail(e, RT_NOMEM, "out of memory for the roots of a Fourier transform");
-    out->fine = out->coarse + coarse;
-    for (int64_t i = 0; i < coarse; i++) out->coarse[i] = exact_root(i * step, n);
-    for (int64_t i = 0; i < step; i++) out->fine[i] = exact_root(i % n, n);
-    return RT_OK;
-}
-
-static void free_roots(struct kn_roots *r)
-{
-    free(r->coarse);
-    *r = (struct kn_roots){0};
-}
-
-/* ---- plans ---- */
-
-/* The radix of the next pass, 0 when the greatest prime factor of n is too large. */
-static int next_radix(int64_t n)
-{
-    static const int first[] = {4, 2, 3, 5};
-    for (size_t i = 0; i < sizeof first / sizeof *first; i++)
-        if (n % first[i] == 0) return first[i];
-    for (int p = 7; p <= LARGEST; p += 2)
-        if (n % p == 0) return p;
-    return 0;
-}
-
-bool kn_fft_smooth(int64_t n)
-{
-    while (n > 1) {
-        int r = next_radix(n);
-        if (!r) return false;
-        n /= r;
-    }
-    return true;
-}
-
-static size_t real_size(enum rt_dtype t)
-{
-    return rt_dtypes[t].size / 2;
-}
-
-static inline void put_real(enum rt_dtype t, void *to, int64_t i, double v)
-{
-    if (t == RT_COMPLEX64)
-        ((float *)to)[i] = (float)v;
-    else
-        ((double *)to)[i] = v;
-}
-
-static enum rt_status plan_new(int64_t n, enum rt_dtype t, struct kn_fft_plan *p, struct rt_error *e)
-{
-    struct kn_roots roots;
-    int64_t numbers = 0, at = 0, left = n;
-    *p = (struct kn_fft_plan){.n = n};
-    while (left > 1) {
-        int r = p->radix[p->passes++] = next_radix(left);
-        left /= r;
-        numbers += 2 * r * (left + 1);
-    }
-    p->roots = rt_alloc((size_t)(numbers + 1) * real_size(t));
-    if (!p->roots) return rt_fail(e, RT_NOMEM, "out of memory for the roots of a Fourier transform");
-    enum rt_status status = make_roots(n, &roots, e);
-    if (status != RT_OK) {
-        free(p->roots);
-        p->roots = NULL;
-        return status;
-    }
-    left = n;
-    for (int pass = 0; pass < p->passes; pass++) {
-        int r = p->radix[pass];
-        int64_t unit = n / left; /* w of this pass is the n-th root to this power */
-        for (int j = 0; j < r; j++, at += 2) {
-            struct rt_complex w = kn_root(&roots, n / r * j);
-            put_real(t, p->roots, at, w.re);
-            put_real(t, p->roots, at + 1, w.im);
-        }
-        left /= r;
-        for (int64_t i = 0; i < left; i++, at += 2 * r)
-            for (int k = 0; k < r; k++) {
-                struct rt_complex w = kn_root(&roots, i * k * unit);
-                put_real(t, p->roots, at + k, w.re);
-                put_real(t, p->roots, at + r + k, w.im);
-            }
-    }
-    free_roots(&roots);
-    return RT_OK;
-}
 
 static const struct kn_fft_loops *fft_loops(void)
 {
@@ -160,7 +50,7 @@ static int64_t turn_entries(int64_t n)
 
 static size_t scratch_for(int64_t n, enum rt_dtype t)
 {
-    return (size_t)(4 * n + 2 * turn_entries(n)) * (size_t)lanes_of(t) * real_size(t) + 64;
+    return (size_t)(4 * n + 2 * turn_entries(n)) * (size_t)lanes_of(t) * kn_real_size(t) + 64;
 }
 
 /* Where row number `row` of an array begins, the axis left out. */
@@ -187,16 +77,16 @@ static int64_t row_count(const struct rt_array *a, int axis)
 static void make_turn(const struct lines *x, int64_t first, struct kn_fft_group *g)
 {
     int64_t n = x->plan->n, lanes = lanes_of(x->dtype);
-    char *tables = (char *)g->scratch + (size_t)(4 * n * lanes) * real_size(x->dtype);
+    char *tables = (char *)g->scratch + (size_t)(4 * n * lanes) * kn_real_size(x->dtype);
     g->fine = (int64_t)ceil(sqrt((double)n));
     g->turn_fine = tables;
-    g->turn_coarse = tables + (size_t)(2 * g->fine * lanes) * real_size(x->dtype);
+    g->turn_coarse = tables + (size_t)(2 * g->fine * lanes) * kn_real_size(x->dtype);
     for (int64_t i = 0; i < turn_entries(n); i++)
         for (int l = 0; l < lanes; l++) {
             int64_t k = i < g->fine ? i : (i - g->fine) * g->fine, row = l < g->lanes ? first + l : 0;
             struct rt_complex w = kn_root(x->turn, k * row % x->turn->n);
-            put_real(x->dtype, tables, i * 2 * lanes + l, w.re);
-            put_real(x->dtype, tables, i * 2 * lanes + lanes + l, w.im);
+            kn_put_real(x->dtype, tables, i * 2 * lanes + l, w.re);
+            kn_put_real(x->dtype, tables, i * 2 * lanes + lanes + l, w.im);
         }
 }
 
@@ -247,7 +137,7 @@ struct long_rows {
     bool inverse;
     double scale;
     int64_t rows, columns;
-    struct kn_fft_plan down, across;
+    const struct kn_fft_plan *down, *across;
     struct kn_roots roots;
     char *scratch, *between; /* `between`: n elements for each worker */
     size_t scratch_bytes;
@@ -263,7 +153,7 @@ static void transform_long_row(const struct long_rows *x, int64_t row, int worke
     size_t size = rt_dtypes[x->a->dtype].size, n = (size_t)(x->rows * x->columns);
     int64_t in_step = x->a->strides[x->axis], out_step = x->out->strides[x->axis];
     char *between = x->between + (size_t)(worker < 0 ? 0 : worker) * n * size;
-    struct lines columns = {.plan = &x->down,
+    struct lines columns = {.plan = x->down,
                             .dtype = x->a->dtype,
                             .in = (const char *)rt_array_host(x->a) + row_begin(x->a, x->axis, row) * (int64_t)size,
                             .out = between,
@@ -275,7 +165,7 @@ static void transform_long_row(const struct long_rows *x, int64_t row, int worke
                             .turn = &x->roots,
                             .scratch = x->scratch,
                             .scratch_bytes = x->scratch_bytes};
-    struct lines rows = {.plan = &x->across,
+    struct lines rows = {.plan = x->across,
                          .dtype = x->a->dtype,
                          .in = between,
                          .out = (char *)rt_array_host(x->out) + row_begin(x->out, x->axis, row) * (int64_t)size,
@@ -300,9 +190,9 @@ static enum rt_status four_steps(struct long_rows *x, struct rt_error *e)
     enum rt_dtype t = x->a->dtype;
     int64_t n = x->rows * x->columns, count = row_count(x->out, x->axis), threads = rt_thread_count();
     bool apart = count >= 2 * threads; /* each row by one thread */
-    enum rt_status status = make_roots(n, &x->roots, e);
-    if (status == RT_OK) status = plan_new(x->rows, t, &x->down, e);
-    if (status == RT_OK) status = plan_new(x->columns, t, &x->across, e);
+    enum rt_status status = kn_roots_make(n, &x->roots, e);
+    if (status == RT_OK) status = kn_fft_plan_of(x->rows, t, false, &x->down, e);
+    if (status == RT_OK) status = kn_fft_plan_of(x->columns, t, false, &x->across, e);
     x->scratch_bytes = scratch_for(x->columns, t); /* of the longer ones */
     x->scratch = status == RT_OK ? rt_alloc(x->scratch_bytes * (size_t)threads) : NULL;
     x->between = status == RT_OK ? rt_alloc((size_t)n * rt_dtypes[t].size * (size_t)(apart ? threads : 1)) : NULL;
@@ -315,9 +205,9 @@ static enum rt_status four_steps(struct long_rows *x, struct rt_error *e)
             transform_long_row(x, row, -1);
     free(x->between);
     free(x->scratch);
-    free(x->across.roots);
-    free(x->down.roots);
-    free_roots(&x->roots);
+    kn_fft_plan_done(x->across);
+    kn_fft_plan_done(x->down);
+    kn_roots_free(&x->roots);
     return status;
 }
 
@@ -346,9 +236,8 @@ enum rt_status kn_fft_complex(const struct rt_array *a, int axis, bool inverse, 
                               .columns = n / divisor};
         status = four_steps(&x, e);
     } else {
-        struct kn_fft_plan plan;
-        struct lines x = {.plan = &plan,
-                          .dtype = a->dtype,
+        const struct kn_fft_plan *plan;
+        struct lines x = {.dtype = a->dtype,
                           .in = rt_array_host(a),
                           .out = rt_array_host(out),
                           .a = *a,
@@ -358,14 +247,15 @@ enum rt_status kn_fft_complex(const struct rt_array *a, int axis, bool inverse, 
                           .swap_out = inverse,
                           .scale = scale,
                           .scratch_bytes = scratch_for(n, a->dtype)};
-        status = plan_new(n, a->dtype, &plan, e);
+        status = kn_fft_plan_of(n, a->dtype, false, &plan, e);
+        x.plan = plan;
         x.scratch = status == RT_OK ? rt_alloc(x.scratch_bytes * (size_t)rt_thread_count()) : NULL;
         if (x.scratch)
             run_lines(&x, -1);
         else if (status == RT_OK)
             status = rt_fail(e, RT_NOMEM, "out of memory for a Fourier transform of %lld elements", (long long)n);
         free(x.scratch);
-        free(plan.roots);
+        kn_fft_plan_done(plan);
     }
     return status == RT_OK && rt_interrupted() ? rt_fail(e, RT_INTERRUPTED, "interrupted") : status;
 }
@@ -385,29 +275,18 @@ enum rt_status kn_fft_unpack(enum kn_fft kind, const struct rt_array *from, doub
 {
     const struct rt_array *halves = kind == KN_RFFT ? from : to;
     int64_t h = halves->shape[halves->ndim - 1];
-    struct kn_roots roots;
-    enum rt_status status = make_roots(2 * h, &roots, e);
+    const struct kn_fft_plan *table;
+    enum rt_status status = kn_fft_plan_of(2 * h, from->dtype, true, &table, e);
     if (status != RT_OK) return status;
-    char *table = rt_alloc((size_t)(h / 2 + 1) * rt_dtypes[from->dtype].size);
-    if (!table) {
-        free_roots(&roots);
-        return rt_fail(e, RT_NOMEM, "out of memory for the roots of a Fourier transform");
-    }
-    for (int64_t k = 0; k <= h / 2; k++) {
-        struct rt_complex w = kn_root(&roots, k);
-        put_real(from->dtype, table, 2 * k, w.re);
-        put_real(from->dtype, table, 2 * k + 1, w.im);
-    }
     struct kn_fft_unpacking u = {.dtype = from->dtype,
                                  .forward = kind == KN_RFFT,
                                  .scale = scale,
                                  .h = h,
-                                 .roots = table,
+                                 .roots = table->roots,
                                  .from = rt_array_host(from),
                                  .to = rt_array_host(to)};
     rt_parallel_for((size_t)(rt_array_size(halves) / h), (size_t)(GRAIN / h + 1), unpack_piece, &u);
-    free_roots(&roots);
-    free(table);
+    kn_fft_plan_done(table);
     return rt_interrupted() ? rt_fail(e, RT_INTERRUPTED, "interrupted") : RT_OK;
 }
 
@@ -427,9 +306,9 @@ static void chirps_piece(void *context, size_t begin, size_t end, int worker)
         struct rt_complex w = kn_root(c->roots, (int64_t)((uint64_t)k * (uint64_t)k % (uint64_t)(2 * c->n)));
         const double parts[] = {w.re, w.im};
         for (int i = 0; i < 2; i++) {
-            put_real(c->dtype, c->chirp, 2 * k + i, parts[i]);
-            put_real(c->dtype, c->mirrored, 2 * k + i, i ? -parts[i] : parts[i]);
-            if (k > 0) put_real(c->dtype, c->mirrored, 2 * (c->m - k) + i, i ? -parts[i] : parts[i]);
+            kn_put_real(c->dtype, c->chirp, 2 * k + i, parts[i]);
+            kn_put_real(c->dtype, c->mirrored, 2 * k + i, i ? -parts[i] : parts[i]);
+            if (k > 0) kn_put_real(c->dtype, c->mirrored, 2 * (c->m - k) + i, i ? -parts[i] : parts[i]);
         }
     }
 }
@@ -439,10 +318,10 @@ enum rt_status kn_fft_chirps(int64_t n, const struct rt_array *chirp, int64_t m,
 {
     struct kn_roots roots;
     struct chirps c = {chirp->dtype, n, m, rt_array_host(chirp), rt_array_host(mirrored), &roots};
-    enum rt_status status = make_roots(2 * n, &roots, e);
+    enum rt_status status = kn_roots_make(2 * n, &roots, e);
     if (status != RT_OK) return status;
     memset(c.mirrored, 0, (size_t)m * rt_dtypes[chirp->dtype].size);
     rt_parallel_for((size_t)n, GRAIN, chirps_piece, &c);
-    free_roots(&roots);
+    kn_roots_free(&roots);
     return RT_OK;
 }

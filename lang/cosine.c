@@ -1,13 +1,13 @@
-/* gpu.fft: the discrete cosine and sine transforms of types 1 to 4, with SciPy's names and options. Each is the
- * transform F of m numbers, among which the n given ones are at `first`, of which n are taken from `take` on: their
- * real parts, or for sines the imaginary ones. Factors of unit length turn the numbers before and after. */
+/* gpu.fft: the discrete cosine and sine transforms of types 1 to 4, with SciPy's names and options. Those of types 1
+ * and 4 are transforms of twice as many numbers, of which n are taken from `take` on: their real parts, or for sines
+ * the imaginary ones. Those of types 2 and 3 are transforms of n numbers in another order (Makhoul): the even elements
+ * and then the odd ones backwards. Factors of unit length turn the numbers before and after. */
 #include <math.h>
 #include <string.h>
+#include "kernels/fft.h"
 #include "lang/closest.h"
 #include "lang/fft.h"
 #include "lang/complex.h"
-
-static const double pi = 3.14159265358979323846;
 
 struct kind {
     bool sine;
@@ -39,35 +39,59 @@ static double scale_of(const struct transform *t)
 
 /* The factor of element i before the transform or, `behind`, of result i: its size. Orthogonal transforms have their
  * ends on both sides by the root of a half less than the others, where the definition has them once and the rest twice.
- */
+ * Of types 2 and 3 i counts as for cosines. */
 static double size_of(const struct transform *t, int64_t i, bool behind)
 {
     int type = t->kind.type;
-    bool ortho = t->norm == LG_FFT_ORTHO, end = t->kind.sine ? i == t->n - 1 : i == 0;
+    bool ortho = t->norm == LG_FFT_ORTHO;
     if (type == 1 && !t->kind.sine && (i == 0 || i == t->n - 1)) return ortho ? sqrt(0.5) : behind ? 1 : 0.5;
-    if (ortho && end && (behind ? type == 2 : type == 3)) return sqrt(behind ? 0.5 : 2);
+    if (ortho && i == 0 && (behind ? type == 2 : type == 3)) return sqrt(behind ? 0.5 : 2);
     return 1;
 }
 
-/* Pushes n factors along one axis, e^(i angle (start + k)) of their sizes, times `by`; real ones as their real parts.
+/* Where the factors are on a circle of so many steps: exp(-2 pi i (first + k step) / circle) or, `back`, the
+ * conjugates.
  */
-static int push_factors(lua_State *L, const struct transform *t, enum rt_dtype dtype, bool behind, double angle,
-                        double start, struct rt_complex by)
+struct turns {
+    int64_t circle, first, step, count;
+    bool back;
+};
+
+/* Pushes these along one axis, of their sizes, times `by`. */
+static int push_factors(lua_State *L, const struct transform *t, struct turns turns, bool behind, struct rt_complex by)
 {
+    enum rt_dtype dtype = rt_complex_of(t->real);
     size_t bytes = rt_dtypes[dtype].size;
     struct rt_array *out = lg_new_array(L);
     int at = lua_gettop(L);
-    lg_check(L, rt_array_new(t->device, dtype, 1, &t->n, out, lg_error_box(L)));
-    char *factors = lua_newuserdatauv(L, (size_t)t->n * bytes, 0);
-    for (int64_t i = 0; i < t->n; i++) {
-        double a = angle * (start + (double)i), size = size_of(t, i, behind);
-        struct rt_complex turn = {cos(a) * size, sin(a) * size};
-        rt_store_complex(dtype, factors + (size_t)i * bytes,
-                         (struct rt_complex){turn.re * by.re - turn.im * by.im, turn.re * by.im + turn.im * by.re});
+    lg_check(L, rt_array_new(t->device, dtype, 1, &turns.count, out, lg_error_box(L)));
+    char *factors = lua_newuserdatauv(L, (size_t)turns.count * bytes, 0);
+    lg_check(L, kn_fft_turns(turns.circle, turns.first, turns.step, turns.back, by, dtype, factors, turns.count,
+                             lg_error_box(L)));
+    const int64_t ends[] = {0, turns.count - 1};
+    for (int i = 0; i < 2 && ends[i] >= i; i++) {
+        char *end = factors + (size_t)ends[i] * bytes;
+        struct rt_complex v = rt_load_complex(dtype, end);
+        double size = size_of(t, ends[i], behind);
+        rt_store_complex(dtype, end, (struct rt_complex){v.re * size, v.im * size});
     }
     lg_check(L, rt_array_write(out, factors, lg_error_box(L)));
     lua_settop(L, at);
     return at;
+}
+
+/* Pushes elements of the last axis of the array at x, from `start` on (from 0). */
+static int push_slice(lua_State *L, int x, int64_t start, int64_t count, int64_t step)
+{
+    const struct rt_array *a = lg_check_array(L, x);
+    struct rt_array *out = lg_new_array(L);
+    lg_check(L, rt_array_slice(a, a->ndim - 1, count ? start : 0, count, step, out, lg_error_box(L)));
+    return lua_gettop(L);
+}
+
+static int push_joined(lua_State *L, int one, int other)
+{
+    return lg_push_joined(L, lg_form(L, one)->ndim - 1, 2, (int[]){one, other});
 }
 
 /* Pushes the array at x with a zero in front of its last axis. */
@@ -84,51 +108,78 @@ static int push_moved(lua_State *L, int x)
 }
 
 /* The real parts of the products, by which a factor 2i makes the imaginary parts of sines. */
-static int push_results(lua_State *L, const struct transform *t, int x, int take, double angle, double start)
+static int push_results(lua_State *L, const struct transform *t, int x, int take, struct turns turns)
 {
     double twice = 2 * scale_of(t);
     struct rt_complex by = {t->kind.sine ? 0 : twice, t->kind.sine ? twice : 0};
     int taken = lg_step(L, "narrow", "viii", x, (int64_t)-1, (int64_t)take + 1, t->n);
-    int factors = push_factors(L, t, rt_complex_of(t->real), true, angle, start, by);
-    lg_push_part(L, lg_step(L, "mul", "vv", taken, factors), false);
+    lg_push_part(L, lg_step(L, "mul", "vv", taken, push_factors(L, t, turns, true, by)), false);
     return lua_gettop(L);
 }
 
-/* Types 1 and 2: the transform of real numbers, of which the first half is all that is taken. */
-static int push_of_real(lua_State *L, const struct transform *t, int x)
+/* Type 1: the transform of real numbers, of which the first half is all that is taken. */
+static int push_even(lua_State *L, const struct transform *t, int x)
 {
-    bool sine = t->kind.sine, first = t->kind.type == 1;
-    int64_t m = length_of(t);
-    double angle = first ? 0 : -pi / (double)m;
-    if (first && !sine)
-        x = lg_step(L, "mul", "vv", x, push_factors(L, t, t->real, false, 0, 0, (struct rt_complex){1, 0}));
-    if (first && sine) x = push_moved(L, x);
-    int half = lg_step(L, "gpu.fft.rfft", "vii", x, m, (int64_t)-1);
-    return push_results(L, t, half, sine, angle, sine);
+    struct turns none = {.circle = 1, .count = t->n};
+    if (t->kind.sine) {
+        x = push_moved(L, x);
+    } else {
+        lg_push_part(L, push_factors(L, t, none, false, (struct rt_complex){1, 0}), false);
+        x = lg_step(L, "mul", "vv", x, lua_gettop(L));
+    }
+    int half = lg_step(L, "gpu.fft.rfft", "vii", x, length_of(t), (int64_t)-1);
+    return push_results(L, t, half, t->kind.sine, none);
 }
 
-/* Type 3: the real numbers whose transform the turned ones are. */
-static int push_to_real(lua_State *L, const struct transform *t, int x)
+/* Type 2: element k and, behind the middle, element n - k are the real part and the imaginary one, with the other sign,
+ * of the turned result k. Sines have the other sign at odd elements, and come in the other order. */
+static int push_of_mixed(lua_State *L, const struct transform *t, int x)
 {
-    bool sine = t->kind.sine;
-    int64_t m = length_of(t);
-    struct rt_complex by = {!sine, sine ? -1 : 0};
-    int factors = push_factors(L, t, rt_complex_of(t->real), false, pi / (double)m, sine, by);
-    int turned = lg_step(L, "mul", "vv", x, factors);
-    if (sine) turned = push_moved(L, turned);
-    int whole = lg_step(L, "gpu.fft.irfft", "viis", turned, m, (int64_t)-1, "forward");
-    int taken = lg_step(L, "narrow", "viii", whole, (int64_t)-1, (int64_t)1, t->n);
-    return scale_of(t) == 1 ? taken : lg_step(L, "mul", "vn", taken, scale_of(t));
+    const bool sine = t->kind.sine;
+    const int64_t n = t->n, odd = n / 2, behind = (n - 1) / 2;
+    int first = push_slice(L, x, 0, n - odd, 2), second = push_slice(L, x, 2 * odd - 1, odd, -2);
+    if (sine) second = lg_step(L, "neg", "v", second);
+    int half = lg_step(L, "gpu.fft.rfft", "vii", push_joined(L, first, second), n, (int64_t)-1);
+    struct turns turns = {.circle = 4 * n, .step = 1, .count = n / 2 + 1};
+    int factors = push_factors(L, t, turns, true, (struct rt_complex){2 * scale_of(t), 0});
+    int turned = lg_step(L, "mul", "vv", half, factors);
+    lg_check_array(L, turned); /* once */
+    lg_push_part(L, turned, false);
+    int front = lua_gettop(L);
+    lg_push_part(L, turned, true);
+    int back = push_slice(L, lua_gettop(L), sine ? 1 : behind, behind, sine ? 1 : -1);
+    back = lg_step(L, "neg", "v", back);
+    return sine ? push_joined(L, back, push_slice(L, front, n / 2, n / 2 + 1, -1)) : push_joined(L, front, back);
+}
+
+/* Type 3: the same backwards. */
+static int push_to_mixed(lua_State *L, const struct transform *t, int x)
+{
+    const bool sine = t->kind.sine;
+    const int64_t n = t->n, odd = n / 2;
+    struct turns turns = {.circle = 4 * n, .step = 1, .count = n / 2 + 1, .back = true};
+    int front = push_slice(L, x, sine ? n - 1 : 0, n / 2 + 1, sine ? -1 : 1);
+    int back = push_slice(L, x, sine ? 0 : n - 1, n / 2, sine ? 1 : -1);
+    back = push_moved(L, lg_step(L, "neg", "v", back));
+    int factors = push_factors(L, t, turns, false, (struct rt_complex){scale_of(t), 0});
+    int turned = lg_step(L, "mul", "vv", lg_step(L, "gpu.complex", "vv", front, back), factors);
+    int mixed = lg_step(L, "gpu.fft.irfft", "viis", turned, n, (int64_t)-1, "forward");
+    int out = lg_step(L, "gpu.empty_like", "v", mixed);
+    lg_step(L, "copy_", "vv", push_slice(L, out, 0, n - odd, 2), push_slice(L, mixed, 0, n - odd, 1));
+    int second = push_slice(L, mixed, n - 1, odd, -1);
+    if (sine) second = lg_step(L, "neg", "v", second);
+    lg_step(L, "copy_", "vv", push_slice(L, out, odd ? 1 : 0, odd, 2), second);
+    return out;
 }
 
 /* Type 4: turned before and after. */
 static int push_turned(lua_State *L, const struct transform *t, int x)
 {
-    int64_t m = length_of(t);
-    double angle = -pi / (double)m;
-    int factors = push_factors(L, t, rt_complex_of(t->real), false, angle, 0, (struct rt_complex){1, 0});
-    int whole = lg_step(L, "gpu.fft.fft", "vii", lg_step(L, "mul", "vv", x, factors), m, (int64_t)-1);
-    return push_results(L, t, whole, 0, angle, 0.5);
+    struct turns before = {.circle = 4 * t->n, .step = 1, .count = t->n};
+    struct turns after = {.circle = 8 * t->n, .first = 1, .step = 2, .count = t->n};
+    int factors = push_factors(L, t, before, false, (struct rt_complex){1, 0});
+    int whole = lg_step(L, "gpu.fft.fft", "vii", lg_step(L, "mul", "vv", x, factors), length_of(t), (int64_t)-1);
+    return push_results(L, t, whole, 0, after);
 }
 
 /* Pushes the array at x cut or filled with zeros to the length along an axis (from 0). */
@@ -161,9 +212,9 @@ static void transform(lua_State *L, struct transform *t, int axis, int64_t n, co
         return;
     }
     x = lg_step(L, "moveaxis", "vii", x, (int64_t)axis + 1, (int64_t)-1);
-    int y = t->kind.type == 3   ? push_to_real(L, t, x)
-            : t->kind.type == 4 ? push_turned(L, t, x)
-                                : push_of_real(L, t, x);
+    static int (*const pushes[])(lua_State *, const struct transform *, int) = {push_even, push_of_mixed, push_to_mixed,
+                                                                                push_turned};
+    int y = pushes[t->kind.type - 1](L, t, x);
     lg_step(L, "contiguous", "v", lg_step(L, "moveaxis", "vii", y, (int64_t)-1, (int64_t)axis + 1));
     lua_replace(L, 1);
     lua_settop(L, top);
