@@ -152,6 +152,20 @@ static unsigned site_at(struct simt_check *c, uint32_t pc)
     return add_site(c, &s);
 }
 
+/* Do some threads of the block meet by it, but not all, nor all of a warp; or several blocks? */
+static bool meets_some(const struct simt_check *c, const struct function *f, uint32_t pc)
+{
+    const struct insn *i = &c->program->code[pc];
+    const unsigned *block = c->launch->block, *cluster = c->launch->cluster;
+    int64_t value = 0;
+    if (i->run == simt_op_cluster_arrive) return cluster[0] * cluster[1] * cluster[2] > 1;
+    if (c->watch[pc] == WATCH_WARP_SYNC)
+        return !simt_holds_constant(c->program, f, i->a, &value) || (uint32_t)value != FULL;
+    if (c->watch[pc] != WATCH_BARRIER || !i->b) return false;
+    return i->mode == BARRIER_ARRIVE || !simt_holds_constant(c->program, f, i->b, &value) ||
+           (uint64_t)value < (uint64_t)block[0] * block[1] * block[2];
+}
+
 static bool no_memory(struct simt_fault *f, const struct simt_launch *l)
 {
     memset(f, 0, sizeof *f);
@@ -178,6 +192,7 @@ static void watch_one(struct simt_check *c, const struct function *f, uint32_t p
     c->narrow |= i->memory && i->memory != MEMORY_FENCE && i->size < 4 && shared;
     bool strong = i->memory == MEMORY_ATOMIC || (i->memory && i->flags & F_SPIN);
     c->narrow_strong |= strong && i->size < 4;
+    c->meets_some |= meets_some(c, f, pc);
     c->releases_some |= c->watch[pc] == WATCH_FENCE || simt_is_bulk(i) || (i->memory && i->flags & F_RELEASE);
 }
 
@@ -203,7 +218,7 @@ static bool launch_start(struct simt_observer *o, const struct simt_launch *l, s
     }
     for (unsigned k = 1; k < c->site_count[0]; k++)
         if (c->sites[k].access == ACCESS_WRITE) add_kept(c, k);
-    c->exact = c->releases_some || c->mixes;
+    c->exact = orders_some(c) || c->mixes;
     if (!simt_inputs_find(c) || !simt_steady_begin(c)) return no_memory(fault, l);
     c->observer.watch = c->watch;
     return true;
@@ -301,7 +316,7 @@ static void block_end(struct simt_observer *o, struct worker *k)
     simt_bulk_end(b);
     if (!k->fault.kind) simt_copies_end(b);
     if (b->reach && !k->fault.kind && atomic_load(&k->run->fault_block) == UINT64_MAX) simt_reach_end(b);
-    if (b->counting && c->releases_some) simt_counters_pour(b);
+    if (b->counting && orders_some(c)) simt_counters_pour(b);
 }
 
 /* ---- instructions ---- */

@@ -136,9 +136,45 @@ void simt_cell_race(struct actor *x, record other)
     simt_check_report(c, &r);
 }
 
+/* Is it over for all threads that can touch the cell? */
+static bool is_past(const struct actor *x, record r)
+{
+    return absent(x, r) || (x->shared && record_time(r) < x->access->block->met);
+}
+
+static bool is_plain_read(const struct actor *x, record r)
+{
+    const struct site *s = site_of(x, r);
+    return !absent(x, r) && s->access == ACCESS_READ && !s->strong && !s->guesses;
+}
+
+/* A compare-and-swap that fails, behind a plain read by the same thread: whatever races with it races with that. */
+static bool is_covered(const struct actor *x, record r)
+{
+    const struct access *a = x->access;
+    return a->site->fails && is_plain_read(x, r) && ((r ^ x->me) & WHO_MASK) == 0 &&
+           record_time(r) >= a->block->warp_seen[a->warp->index];
+}
+
+/* A plain read races with more than a compare-and-swap that fails, which may not take its place; nor are three of both
+ * kinds to be told apart by two records. */
+static bool needs_list(const struct actor *x, record a, record b)
+{
+    const record both[2] = {a, b};
+    unsigned fails = 0, plain = 0, others = 0;
+    if (x->access->kind != ACCESS_READ || is_covered(x, a) || is_covered(x, b)) return false;
+    for (int k = 0; k < 2; k++) {
+        fails += !absent(x, both[k]) && site_of(x, both[k])->fails;
+        plain += is_plain_read(x, both[k]) && !is_past(x, both[k]);
+        others += !gone(x, both[k]);
+    }
+    return x->access->site->fails ? plain > 0 : fails > 0 && others == 2 && is_plain_read(x, x->me);
+}
+
 /* Strong reads race with less than atomics and kept stores do, plain ones with more than atomics. */
 static void note_reader(const struct actor *x, record *a, record *b)
 {
+    if (is_covered(x, *a) || is_covered(x, *b)) return;
     if (gone(x, *a)) {
         *a = x->me;
         if (gone(x, *b)) *b = 0;
@@ -162,12 +198,6 @@ static void read_cell(struct actor *x, record *w, record *a, record *b)
     for (int k = 0; k < RECORDS; k++)
         if (!gone(x, past[k]) && !excused(x, past[k])) simt_cell_race(x, past[k]);
     note_reader(x, a, b);
-}
-
-/* Is it over for all threads that can touch the cell? */
-static bool is_past(const struct actor *x, record r)
-{
-    return absent(x, r) || (x->shared && record_time(r) < x->access->block->met);
 }
 
 /* May r, which the atomic at hand follows, take the place of a record? Of the same thread, or of an atomic before. */
@@ -281,7 +311,7 @@ static void touch(struct actor *x, record *w, uint32_t all, unsigned n, unsigned
         record was[RECORDS] = {w[0], w[all], w[2 * all]};
         x->offset = k << log;
         x->hits = false;
-        if (!exact && !is_listed(x, w[0])) {
+        if (!exact && !is_listed(x, w[0]) && !needs_list(x, was[1], was[2])) {
             if (x->access->kind == ACCESS_READ)
                 read_cell(x, w, w + all, w + 2 * all);
             else

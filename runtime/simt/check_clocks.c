@@ -1,7 +1,8 @@
-/* mbarriers: who waits for a phase has seen what was done before the arrivals in it and in those before, and no more. A
- * clock says so of all threads of a cluster: of each up to which time, of each block up to which time all of it. An
- * mbarrier keeps that of the arrivals so far and those of the last phases that are over; a thread has the clock of all
- * that it waited for. Most threads have waited for the same, so clocks are shared and not changed then.
+/* mbarriers, and barriers by number that threads arrive at without waiting or that only some lanes of a warp wait at:
+ * who waits for a phase has seen what was done before the arrivals in it and in those before, and no more. A clock says
+ * so of all threads of a cluster: of each up to which time, of each block up to which time all of it. An mbarrier keeps
+ * that of the arrivals so far and those of the last phases that are over; a thread has the clock of all that it waited
+ * for. Most threads have waited for the same, so clocks are shared and not changed then.
  *
  * Where the threads of a block meet, their clocks become one; where that is the whole cluster, they say nothing new. */
 #include <stdlib.h>
@@ -32,8 +33,9 @@ struct clocks {           /* of a block */
     struct clock **knows; /* by thread; NULL: nothing */
     struct phases *items; /* mbarriers in the block's shared memory */
     size_t count, room;
-    struct clock *joined[3]; /* the last two that were joined, and what came of it */
-    struct clock *spare;     /* to be used again */
+    struct clock *barriers[MAX_BARRIERS]; /* as `arrived` of an mbarrier, by number */
+    struct clock *joined[3];              /* the last two that were joined, and what came of it */
+    struct clock *spare;                  /* to be used again */
 };
 
 static void *allocated(const struct block *b, void *p)
@@ -143,6 +145,7 @@ void simt_clocks_start(struct block *b)
     if (!c) return;
     for (uint32_t t = 0; t < c->threads; t++) let_go(b, &c->knows[t]);
     for (size_t k = 0; k < c->count; k++) forget_arrivals(b, &c->items[k]);
+    for (int k = 0; k < MAX_BARRIERS; k++) let_go(b, &c->barriers[k]);
     for (int k = 0; k < 3; k++) let_go(b, &c->joined[k]);
     c->count = 0;
 }
@@ -288,26 +291,38 @@ static void raise_by_meetings(struct clock *c, const struct block *b, unsigned w
         for (unsigned l = 0; l < SIMT_WARP; l++) raise_to(&seen[v * SIMT_WARP + l], b->warps[warp][v]);
 }
 
+/* What the thread has seen goes with its arrival; *last: the clock of the one before. */
+static void add_known(struct clock *c, const struct block *b, unsigned thread, const struct clock **last)
+{
+    const struct clock *knows = b->clocks->knows[thread];
+    if (knows && knows != *last) raise_all(b, c, knows);
+    *last = knows;
+    if (b->acquires && b->acquired[thread] > c->acquired) c->acquired = b->acquired[thread];
+    simt_seen_join(b->check, &c->others, simt_order_knows(b, thread));
+}
+
+/* And what it did until now. */
+static void add_done(struct clock *c, const struct block *b, unsigned warp, unsigned lane)
+{
+    raise_to(&c->seen[b->worker->rank * b->clocks->threads + warp * SIMT_WARP + lane], b->now);
+    raise_by_meetings(c, b, warp, lane);
+}
+
 /* Lanes m arrive at x, which is of `o`: who waits for the phase has seen what they did. */
 static void arrive(const struct access *a, uint32_t m, struct block *o, struct phases *x, bool releases)
 {
     struct block *b = a->block;
-    struct clock *c = want(b) ? own(o, &x->arrived) : NULL, *last = NULL;
+    struct clock *c = want(b) ? own(o, &x->arrived) : NULL;
+    const struct clock *last = NULL;
     unsigned warp = (unsigned)a->warp->index;
     if (!c) return;
     EACH_LANE(l, m)
     {
         unsigned thread = warp * SIMT_WARP + l;
-        struct clock *knows = b->clocks->knows[thread];
         simt_releases_arrive(a, l);
-        if (knows && knows != last) raise_all(b, c, knows);
-        last = knows;
-        if (b->acquires && b->acquired[thread] > c->acquired) c->acquired = b->acquired[thread];
-        simt_seen_join(b->check, &c->others, simt_order_knows(b, thread));
+        add_known(c, b, thread, &last);
         raise_by_fence(c, b, thread);
-        if (!releases) continue;
-        raise_to(&c->seen[b->worker->rank * b->clocks->threads + thread], b->now);
-        raise_by_meetings(c, b, warp, l);
+        if (releases) add_done(c, b, warp, l);
     }
     x->coarse |= simt_ends_many(a->insn, a->regs, m, o->worker->shared + x->at);
 }
@@ -323,6 +338,27 @@ static void take(struct block *b, unsigned thread, struct clock *c)
     simt_releases_acquire(b, thread, c->acquired);
 }
 
+/* ---- barriers by number ---- */
+void simt_clocks_arrive(struct block *b, uint32_t id, unsigned warp, uint32_t m)
+{
+    struct clock *c = want(b) ? own(b, &b->clocks->barriers[id]) : NULL;
+    const struct clock *last = NULL;
+    EACH_LANE(l, c ? m : 0)
+    {
+        add_known(c, b, warp * SIMT_WARP + l, &last);
+        add_done(c, b, warp, l);
+    }
+}
+
+void simt_clocks_wait(struct block *b, uint32_t id, const uint32_t *to)
+{
+    if (!b->clocks) return;
+    for (uint32_t t = 0; t < b->clocks->threads; t++)
+        if (to[t / SIMT_WARP] >> t % SIMT_WARP & 1) take(b, t, b->clocks->barriers[id]);
+    let_go(b, &b->clocks->barriers[id]);
+}
+
+/* ---- mbarriers, by instruction ---- */
 static void touch_lane(const struct access *a, unsigned lane, struct block *o, struct phases *x)
 {
     uint32_t phase;

@@ -52,12 +52,18 @@ struct tags {                        /* of a block's shared memory: check_shared
     void *memory;                    /* for both */
     uint32_t base, now;              /* epochs, as in tags: the block's first, and this */
     bool slow;                       /* the cells are kept until all threads meet */
+    bool all;                        /* accesses are noted though they change no tag: order may part the threads */
     bool warp_met;                   /* since all threads met: */
     uint32_t warp[32]; /* the epoch of each warp, which begins where all its lanes met; `now` if they have not */
     uint32_t last;     /* of them */
     char *log;         /* of struct shared_note, up to the worker's quiet.note */
     size_t room;
 };
+/* Is an access noted though it changes no tag? */
+static inline bool notes_all(const struct tags *t)
+{
+    return t->warp_met || t->all;
+}
 /* A set of lanes at a memory instruction. */
 struct access {
     struct simt_check *check;
@@ -124,9 +130,7 @@ struct block {
     uint32_t warp_seen[32];    /* when the warp took part in any synchronisation last */
     uint32_t (*warps)[32];     /* [w][v]: warp w has seen what v did before; NULL until a barrier of some warps */
     uint32_t (*lanes[32])[32]; /* [warp][l][j]: the same for lanes; NULL until some lanes of a warp meet */
-    uint32_t arrived[MAX_BARRIERS][32]; /* when a warp arrived without waiting, 0: it waits */
-    bool arrives;                       /* one did */
-    struct cell_table shared;           /* of the block's shared memory */
+    struct cell_table shared;  /* of the block's shared memory */
     uint32_t shared_turn;
     bool steady;    /* the block does in shared memory what another did that was right */
     bool patterned; /* its conditions come out the same for all threads, as here: check_steady.c */
@@ -206,6 +210,7 @@ struct simt_check {
     bool parallel;
     const struct check_vectors *vectors; /* check_cells.h */
     bool releases_some;                  /* there are instructions that release */
+    bool meets_some;                     /* or barriers of some of a block's threads, or of a cluster */
     bool follows_texels;                 /* textures and surfaces can race: check_texels.c */
     bool stores_texels;                  /* there are stores to surfaces, or reductions */
     bool narrow;                         /* there are accesses of less than 4 bytes that may be to shared memory */
@@ -250,6 +255,12 @@ struct simt_check {
         struct release_log *logs;
     } stripes[LOG_STRIPES];
 };
+
+/* May some threads come to be ordered before what others do, where other threads are not? */
+static inline bool orders_some(const struct simt_check *c)
+{
+    return c->releases_some || c->meets_some;
+}
 
 static inline short_record shortened(record r, uint32_t moment)
 {
@@ -527,6 +538,9 @@ bool simt_clocks_differ(const struct block *b, unsigned thread, unsigned other);
 void simt_clocks_share(struct block *b, const uint32_t *from, const uint32_t *to);
 void simt_clocks_share_lanes(struct block *b, const struct warp *w, uint32_t m);
 void simt_clocks_meet(struct block *b);
+/* Lanes m arrive at a barrier by number: what they did and had seen goes to lanes `to`, by warp, when it is over. */
+void simt_clocks_arrive(struct block *b, uint32_t id, unsigned warp, uint32_t m);
+void simt_clocks_wait(struct block *b, uint32_t id, const uint32_t *to);
 void simt_clocks_seen(const struct block *b, unsigned thread, struct seen_set **to); /* adds what it has waited for */
 void simt_clocks_start(struct block *b);                                             /* a block begins */
 void simt_clocks_free(struct block *b);

@@ -84,7 +84,8 @@ static inline struct stretch stretch_at(uint64_t address, unsigned bytes, record
 static inline bool replaces_none(const struct access *a)
 {
     const struct simt_check *c = a->check;
-    return a->kind == ACCESS_ATOMIC || (c->exact && a->site->strong) || (c->mixes && a->site->guesses);
+    return a->kind == ACCESS_ATOMIC || a->site->fails || (c->exact && a->site->strong) ||
+           (c->mixes && a->site->guesses);
 }
 
 /* Nobody has touched the line in this launch. `launch` comes last, since is_settled looks without the lock. */

@@ -25,7 +25,7 @@ bool simt_shared_near(struct block *b, struct warp *w, const struct insn *i, uns
         simt_shared_flush(b);
         return false;
     }
-    if (!(flags & CELLS_CHANGED)) return true;
+    if (!(flags & CELLS_CHANGED) && !t->all) return true;
     note_offsets(simt_shared_log(b, w, i, site, 4, m, 0)->at, o.from, o.on);
     return true;
 }
@@ -116,7 +116,7 @@ static bool touch_row(struct block *b, struct warp *w, const struct insn *i, uns
         simt_shared_flush(b);
         return false;
     }
-    if (!(flags & CELLS_CHANGED) && !t->warp_met) return true;
+    if (!(flags & CELLS_CHANGED) && !notes_all(t)) return true;
     struct shared_note *n = simt_shared_log(b, w, i, site, 4, m, ROW_STEPS | ROW_STEPS << ROW_BITS);
     n->at[0] = (uint32_t)start, n->at[1] = (uint32_t)start + 16 * (uint32_t)by, n->step = by;
     return true;

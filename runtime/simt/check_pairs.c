@@ -108,7 +108,7 @@ static bool add_atomic(const struct toucher *t, uint64_t v, record me, short_rec
     bool past_low = cell_gone(low, me, &t->now, false), past_high = cell_gone(high, me, &t->now, false);
     if (!past_low && !past_high) {
         bool alike = record_site(low) == record_site(me) && record_site(high) == record_site(me);
-        if (!alike || c->releases_some) return false;
+        if (!alike || orders_some(c)) return false;
         past_low = record_block(low) == record_block(me) && record_block(high) != record_block(me);
     }
     *to = mine | (uint64_t)(past_low ? past_high ? 0 : halves[1] : halves[0]) << 32;
@@ -119,7 +119,7 @@ static bool add_atomic(const struct toucher *t, uint64_t v, record me, short_rec
 static bool add_failing(const struct toucher *t, uint64_t v, record me, short_record mine, uint64_t *to)
 {
     const struct simt_check *c = t->access->check;
-    if (!(v >> 32) || c->releases_some) return false;
+    if (!(v >> 32) || orders_some(c)) return false;
     record low = lengthened(c, (short_record)v), high = lengthened(c, v >> 32);
     if (!record_atomic(c->sites, low) || !record_atomic(c->sites, high)) return false;
     if (record_block(low) != record_block(high)) { /* one of them is of another block than whoever comes */
@@ -220,7 +220,8 @@ static inline bool follow(const struct toucher *t, uint64_t v, unsigned lane, ui
     short_record mine = t->me + (lane << MOMENT_BITS);
     *to = mine;
     if (!v) return true;
-    if (v == PAIR_LISTED || (a->kind != ACCESS_ATOMIC && replaces_none(a))) return false;
+    bool adds = a->kind == ACCESS_ATOMIC || (a->site->fails && !t->now.exact);
+    if (v == PAIR_LISTED || (!adds && replaces_none(a))) return false;
     if (a->kind == ACCESS_WRITE) {
         uint32_t others = ((uint32_t)v ^ mine) >> MOMENT_BITS;
         if (v >> 32) others |= (uint32_t)(v >> 32 ^ mine) >> MOMENT_BITS;
@@ -291,7 +292,7 @@ static bool touch_several(const struct toucher *t, pair *p, unsigned n, unsigned
 static bool is_one_of_many(const struct toucher *t, uint64_t v)
 {
     const struct access *a = t->access;
-    if (t->now.exact || a->check->releases_some || v >= PAIR_LISTED || !(v >> 32) || !(uint32_t)v) return false;
+    if (t->now.exact || orders_some(a->check) || v >= PAIR_LISTED || !(v >> 32) || !(uint32_t)v) return false;
     record one = lengthened(a->check, (uint32_t)v), other = lengthened(a->check, v >> 32);
     bool known = record_site(one) == record_site(a->me) || record_site(other) == record_site(a->me);
     return known && (one ^ other) >= BLOCK_SPAN && simt_race_stand_for_all(a, one, other);

@@ -241,10 +241,10 @@ enum event simt_check_access(struct simt_check *c, struct warp *w, const struct 
     bool steady = i->space == PTX_SHARED && is_steady(b, w->pc);
     if (steady && (!c->program->places[w->pc].unsteady || reads_still(c, w, i, *m))) return EV_NEXT;
     if (!c->releases_some && is_among_atomics(c, w, i, *m)) return EV_NEXT;
-    bool counts = *m == FULL && i->memory == MEMORY_ATOMIC && i->space == PTX_GLOBAL && !c->releases_some;
+    bool counts = *m == FULL && i->memory == MEMORY_ATOMIC && i->space == PTX_GLOBAL && !orders_some(c);
     if (counts && simt_counters_again(w, i, u64_at(w->frame->regs, i->a))) return EV_NEXT;
     bool adds = *m == FULL && i->memory == MEMORY_ATOMIC && i->space == PTX_SHARED && i->size == 4 && !simt_is_swap(i);
-    if (adds && !c->releases_some && !simt_reach_kept(b) && simt_shared_again(w, i, u32_at(w->frame->regs, i->a)))
+    if (adds && !orders_some(c) && !simt_reach_kept(b) && simt_shared_again(w, i, u32_at(w->frame->regs, i->a)))
         return EV_NEXT;
     if (i->memory == MEMORY_LOAD && i->space == PTX_GLOBAL && reads_quietly(c, w, i, *m)) return EV_NEXT;
     bool once = i->space == PTX_GLOBAL && b->spans[i->d2].once;

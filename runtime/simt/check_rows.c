@@ -263,7 +263,7 @@ void simt_race_window(const struct warp *w, const struct insn *i, uint32_t range
         simt_race_quiet(w, i, range, step);
         return;
     }
-    if (b->check->releases_some) return;
+    if (orders_some(b->check)) return;
     if (low < s->low) low = s->low;
     if (high > s->high) high = s->high;
     const struct line *lines = simt_shadow_lines(chunk);

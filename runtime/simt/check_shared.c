@@ -10,7 +10,8 @@
  * Where all lanes of a warp meet (__syncwarp) an epoch of this warp begins: what its lanes did before is ordered before
  * what they do next, but not what other warps did. A tag of the same warp from before is as one of the past.
  *
- * The log leaves out what changes no tag: a third thread that reads, or the same one again. */
+ * The log leaves out what changes no tag: a third thread that reads, or the same one again. Not so where some threads
+ * may come behind one of them and not behind another, or behind the first time and not the second. */
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/memory.h"
@@ -129,7 +130,8 @@ void simt_shared_quiet(struct block *b)
     const struct tags *t = &b->tags;
     struct worker *k = b->worker;
     bool looks = t->slow || t->warp_met;
-    k->quiet.now = looks ? UINT32_MAX : t->now | TAG_MANY;
+    k->quiet.now = looks || t->all ? UINT32_MAX : t->now | TAG_MANY;
+    k->quiet.many = t->now | TAG_MANY;
     k->quiet.first = t->now;
     k->quiet.base = t->base;
     k->quiet.end = looks || !t->log ? NULL : t->log + t->room;
@@ -191,6 +193,7 @@ void simt_shared_warp_met(struct block *b, const struct warp *w)
 
 void simt_shared_start(struct block *b)
 {
+    b->tags.all = orders_some(b->check);
     simt_shared_meet(b);
     b->tags.base = b->worker->quiet.base = b->tags.now;
 }
@@ -252,7 +255,7 @@ static bool touch_lanes(const struct access *a, uint32_t m)
 {
     struct tags *t = &a->block->tags;
     struct tag_rule rule = rule_of(a);
-    bool changed = t->warp_met;
+    bool changed = notes_all(t);
     if (!is_simple(a)) return false;
     EACH_LANE(l, m)
     {
@@ -298,7 +301,7 @@ static bool touch_rows(const struct access *a, unsigned rows, const uint64_t at[
 {
     const struct tags *t = &a->block->tags;
     struct tag_rule rule = rule_of(a);
-    unsigned flags = t->warp_met ? CELLS_CHANGED : 0;
+    unsigned flags = notes_all(t) ? CELLS_CHANGED : 0;
     uint32_t one = rows & ROW_UNIT ? 16 * a->bytes : a->bytes;
     bool many = rows == (ROW_UNIFORM | ROW_UNIFORM << ROW_BITS) || at[0] == at[1];
     if (a->kind == ACCESS_READ && many && stride == (int32_t)one)
@@ -353,7 +356,7 @@ static bool touch_steps(const struct access *a, int32_t step, const uint64_t at[
     bool packed = a->kind == ACCESS_READ && count > 1 && stride == (int32_t)a->bytes && step == (int32_t)all &&
                   (all & (all - 1)) == 0;
     if (!halves_differ(step, at)) return false;
-    unsigned flags = a->block->tags.warp_met ? CELLS_CHANGED : 0;
+    unsigned flags = notes_all(&a->block->tags) ? CELLS_CHANGED : 0;
     if (packed) flags |= judge_packed(a, step, at, &rule);
     for (uint32_t k = 0; k < count && !packed; k++) {
         const uint64_t from[2] = {at[0] + k * (uint64_t)(int64_t)stride, at[1] + k * (uint64_t)(int64_t)stride};
@@ -400,7 +403,7 @@ bool simt_shared_lanes(const struct access *a, const uint32_t *from, uint32_t m)
     if (!is_simple(a) || a->kind == ACCESS_ATOMIC || window.low % 16 || bytes < a->bytes) return false;
     if (!v->find(at, from, m, (uint32_t)a->insn->imm - window.low, bytes - a->bytes, a->bytes - 1)) return false;
     struct tag_rule rule = rule_of(a);
-    unsigned flags = t->warp_met ? CELLS_CHANGED : 0;
+    unsigned flags = notes_all(t) ? CELLS_CHANGED : 0;
     bool write = a->kind == ACCESS_WRITE, apart = v->rising(from);
     if (!apart && v->steps(from, m, &first, &step)) apart = step >= (int32_t)a->bytes || step <= -(int32_t)a->bytes;
     for (uint32_t k = 0; k < a->bytes / 4; k++) {

@@ -28,8 +28,6 @@ void simt_sync_start(struct block *b)
     b->fenced = 0;
     memset(b->warp_met, 0, warps * sizeof *b->warp_met);
     memset(b->warp_seen, 0, warps * sizeof *b->warp_seen);
-    if (b->arrives) memset(b->arrived, 0, sizeof b->arrived);
-    b->arrives = false;
     if (b->warps) memset(b->warps, 0, 32 * sizeof *b->warps);
     for (int w = 0; w < 32; w++)
         if (b->lanes[w]) memset(b->lanes[w], 0, 32 * sizeof *b->lanes[w]);
@@ -168,42 +166,71 @@ static void share_fences(struct block *b, unsigned warp, uint32_t m)
     EACH_LANE(l, m) simt_order_fence(b, warp * SIMT_WARP + l);
 }
 
-/* Some warps met: those at the barrier have seen what those that came did before, and what those had seen. */
-static void meet_some(struct block *b, uint32_t id, const uint32_t *here, const uint32_t *waiting)
+/* The lanes that go with those: others of the warp that have ended. */
+static uint32_t with_ended(const struct block *b, unsigned warp, uint32_t m)
+{
+    const struct warp *w = &b->worker->warps[warp];
+    return m ? m | (w->exists & ~w->alive) : 0;
+}
+
+/* Warps that wait met: they have seen what each of them did before, and what they had seen. */
+static void meet_warps(struct block *b, uint32_t now, const uint32_t *waiting)
 {
     struct worker *k = b->worker;
-    simt_readers_part(b);
-    uint32_t known[32] = {0}, now = b->readers.since = tick(b);
+    uint32_t known[32] = {0};
     uint64_t most = 0;
     if (!simt_check_want(b, &b->warps, 32, sizeof *b->warps)) return;
-    simt_shared_flush(b);
-    bool fenced = true;
     for (uint32_t w = 0; w < k->warp_count; w++) {
-        if (!here[w]) continue;
-        fenced = fenced && are_fenced(b, w, here[w]);
+        if (!waiting[w]) continue;
         for (uint32_t v = 0; v < 32; v++) known[v] = larger(known[v], b->warps[w][v]);
-        known[w] = larger(known[w], b->arrived[id][w] ? b->arrived[id][w] : now);
-        if (b->acquires) share_acquired(b, w, here[w], &most);
+        known[w] = now;
+        if (b->acquires) share_acquired(b, w, waiting[w], &most);
     }
     for (uint32_t w = 0; w < k->warp_count; w++) {
         if (!waiting[w]) continue;
         memcpy(b->warps[w], known, sizeof known);
-        b->warp_met[w] = b->warp_seen[w] = now;
+        b->warp_met[w] = now;
         if (b->acquires) set_acquired(b, w, waiting[w], most);
     }
-    simt_clocks_share(b, here, waiting);
-    simt_order_share(b, here, waiting);
+    simt_clocks_share(b, waiting, waiting);
+    simt_order_share(b, waiting, waiting);
+}
+
+/* Some threads met: those at the barrier have seen what those that came did before, and what those had seen. `here`:
+ * those that came, of whom some may have gone on. */
+static void meet_some(struct block *b, uint32_t id, const uint32_t *here, const uint32_t *waiting)
+{
+    struct worker *k = b->worker;
+    bool fenced = true, whole = true;
+    simt_readers_part(b);
+    uint32_t now = b->readers.since = tick(b);
+    simt_shared_flush(b);
+    for (uint32_t w = 0; w < k->warp_count; w++) {
+        if (here[w]) fenced = fenced && are_fenced(b, w, here[w]);
+        if (waiting[w]) b->warp_seen[w] = now;
+        whole = whole && (!waiting[w] || waiting[w] == k->warps[w].alive);
+    }
+    if (whole)
+        meet_warps(b, now, waiting);
+    else
+        for (uint32_t w = 0; w < k->warp_count; w++) simt_clocks_arrive(b, id, w, with_ended(b, w, waiting[w]));
+    simt_clocks_wait(b, id, waiting);
     b->meets_partly = true;
     for (uint32_t w = 0; fenced && w < k->warp_count; w++) share_fences(b, w, waiting[w]);
 }
 
 void simt_check_arrive(struct block *b, struct warp *w, const struct insn *i, uint32_t m)
 {
-    uint32_t id = u32_at(w->frame->regs, i->a)[__builtin_ctz(m)];
-    if (i->mode != 1 || id >= MAX_BARRIERS) return;
+    const uint32_t *ids = u32_at(w->frame->regs, i->a);
+    uint32_t id = i->mode == BARRIER_ARRIVE ? ids[__builtin_ctz(m)] : MAX_BARRIERS, here = 0;
+    if (id >= MAX_BARRIERS) return;
+    if (i->flags & F_UNIFORM)
+        here = m;
+    else
+        EACH_LANE(l, m) here |= (uint32_t)(ids[l] == id) << l; /* those at others come again */
     simt_readers_part(b);
-    b->arrived[id][w->index] = b->readers.since = tick(b);
-    b->arrives = true;
+    b->readers.since = b->warp_seen[w->index] = tick(b);
+    simt_clocks_arrive(b, id, (unsigned)w->index, with_ended(b, (unsigned)w->index, here));
 }
 
 static const struct split *split_of(const struct warp *w, unsigned lane)
@@ -291,7 +318,6 @@ void simt_check_barrier(struct simt_observer *o, struct worker *k, uint32_t id)
         meet(b);
     else
         meet_some(b, id, bar->arrived, waiting);
-    memset(b->arrived[id], 0, sizeof b->arrived[id]);
 }
 
 void simt_check_met(struct simt_observer *o, struct worker *k)

@@ -205,7 +205,8 @@ struct worker { /* what runs one block: its registers, memory and barriers, used
     struct {                        /* of the observer, for generated code */
         uint32_t *tags;             /* of words of shared memory: who read them */
         uint32_t *written;          /* and wrote them */
-        uint32_t now;               /* the tag of words that all may read */
+        uint32_t now;               /* the tag of words that all may read; UINT32_MAX: every read is noted */
+        uint32_t many;              /* the tag of words that several threads read */
         uint32_t first;             /* that of what the block's first thread writes; those below are of the past */
         uint32_t base;              /* what this block wrote has no lower one */
         uint32_t time;              /* for notes */

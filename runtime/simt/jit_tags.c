@@ -187,7 +187,7 @@ static void claim_few(struct jit *j, const struct jit_words *w, int label)
             x86_rm(x, ALU_CMP, false, RCX, QUIET(first));
             x86_jump_if(x, CC_AE, label);
         }
-    x86_rm(x, ALU_MOV, false, RCX, QUIET(now));
+    x86_rm(x, ALU_MOV, false, RCX, QUIET(many));
     for (int h = 0; h < w->halves; h++)
         for (int64_t k = 0; k < w->bytes; k += 4) x86_store(x, false, tags_at(w, RDX, h, k), RCX);
 }
@@ -207,7 +207,7 @@ static void claim_for_all(struct jit *j, const struct jit_insn *n, const struct 
     int no = x86_label(x);
     borrow(j, &b, 3);
     compare_past(j, w, &b, no);
-    simt_jit_spread_from(j, false, b.reg[0], QUIET(now));
+    simt_jit_spread_from(j, false, b.reg[0], QUIET(many));
     for (int h = 0; h < w->halves; h++)
         for (int64_t k = 0; k < w->bytes; k += vector_bytes(j)) simt_jit_store(j, tags_at(w, RDX, h, k), b.reg[0]);
     write_note(j, n, w);
@@ -273,11 +273,13 @@ static void compare_own(struct jit *j, const struct jit_words *w, const struct b
     jump_if_any(j, sum, label);
 }
 
-/* Jumps to `fine` when the lanes were the last to read the words. */
+/* Jumps to `fine` when the lanes were the last to read the words, and that is not to be noted. */
 static void compare_read(struct jit *j, const struct jit_words *w, const struct borrowed *b, int fine)
 {
     struct x86 *x = &j->x;
     int me = b->reg[0], y = b->reg[1], sum = simt_jit_scratch(j), differ = x86_label(x);
+    x86_mem_imm(x, ALU_CMP, false, QUIET(now), -1);
+    x86_jump_if(x, CC_E, differ);
     first_lanes(j, w, me);
     for (int h = 0; h < 2; h++)
         for (int64_t k = 0; k < w->bytes; k += vector_bytes(j)) {

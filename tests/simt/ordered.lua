@@ -255,16 +255,6 @@ local function is_hidden(touched, a, b)
   return followed(a, b) or followed(b, a)
 end
 
--- Where some threads of a block meet, and all is plain, two of those that touched a place alike stand for others.
-local function meets_partly(p)
-  local partly = false
-  for _, s in ipairs(p.steps) do
-    if s.flag or s.kind:find "^fence" or s.kind:find "^strong" or s.kind:find "^relaxed" then return false end
-    partly = partly or s.kind == "lanes" or s.kind == "some" or s.kind == "arrive"
-  end
-  return partly
-end
-
 local function pair_of(a, b) return ("%d %d"):format(math.min(a, b), math.max(a, b)) end
 
 -- By place, the pairs of steps that race, "LINE LINE", and whether one of them is sure to be told of.
@@ -362,14 +352,6 @@ local function races_of(p, strict)
       forget(to)
     end
   end
-  local partly = meets_partly(p)
-  local function several(key)
-    local who, n = {}, 0
-    for _, f in ipairs(touched[key]) do
-      if not who[f.who] then who[f.who], n = true, n + 1 end
-    end
-    return n > 2
-  end
   for _, pair in ipairs(pairs_of) do
     local o, s, stored = table.unpack(pair)
     local at = found[s.key] or { pairs = {} }
@@ -379,7 +361,7 @@ local function races_of(p, strict)
       if not changed then goto continue end
     end
     at.pairs[pair_of(o.line, s.line)] = true
-    at.sure = at.sure or (not stored and (strict or not is_hidden(touched, o, s)) and not (partly and several(s.key)))
+    at.sure = at.sure or (not stored and (strict or not is_hidden(touched, o, s)))
     found[s.key] = at
     ::continue::
   end
