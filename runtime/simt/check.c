@@ -219,6 +219,8 @@ static bool launch_start(struct simt_observer *o, const struct simt_launch *l, s
     for (unsigned k = 1; k < c->site_count[0]; k++)
         if (c->sites[k].access == ACCESS_WRITE) add_kept(c, k);
     c->exact = orders_some(c) || c->mixes;
+    if (c->releases_some) c->spots = rt_calloc(SEEN_OBJECTS, sizeof *c->spots);
+    if (c->releases_some && !c->spots) return no_memory(fault, l);
     if (!simt_inputs_find(c) || !simt_steady_begin(c)) return no_memory(fault, l);
     c->observer.watch = c->watch;
     return true;
@@ -445,6 +447,7 @@ void simt_check_free(struct simt_check *c)
     free(c->sites);
     free(c->extents);
     free(c->outputs);
+    free(c->spots);
     simt_steady_free(c);
     free(c);
 }

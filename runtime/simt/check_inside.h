@@ -244,6 +244,7 @@ struct simt_check {
         pthread_mutex_t lock;
         struct table places; /* of global memory */
     } order[LOG_STRIPES];
+    _Atomic uint64_t *spots;    /* where something was released, by number: check_order.c; NULL: nothing is */
     _Atomic uint32_t seen_work; /* check_seen.c */
     _Atomic bool coarse;        /* order goes by numbers from now on */
     /* releases: by an atomic or volatile write behind a fence */

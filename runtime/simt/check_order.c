@@ -16,9 +16,10 @@
 #include "runtime/simt/check_order.h"
 #include "runtime/simt/check_table.h"
 
-#define MOST_PLACES 4096 /* of a stripe, and of a block's shared memory */
-#define STRIPE_LOG  5    /* of places that share a lock */
-#define SHARED_SPOT (UINT64_C(1) << 63)
+#define MOST_PLACES  4096 /* of a stripe, and of a block's shared memory */
+#define STRIPE_LOG   5    /* of places that share a lock */
+#define SHARED_SPOT  (UINT64_C(1) << 63)
+#define NEAR_OBJECTS 16 /* numbers that are tried for one */
 
 /* ---- places: words, or bytes where strong accesses are smaller ---- */
 struct order_place {
@@ -32,11 +33,21 @@ uint64_t simt_order_spot(const struct block *owner, uint64_t offset)
     return SHARED_SPOT | (uint64_t)record_block(owner->id) << 32 | (uint32_t)offset;
 }
 
-/* Of a strong access to so many bytes. */
-static unsigned object_of(uint64_t spot, unsigned bytes)
+/* The number of what a strong access to so many bytes goes to, made when something is released there; 0: nothing was.
+ * In a table with little room left some share one. */
+static unsigned object_of(const struct simt_check *c, uint64_t spot, unsigned bytes, bool make)
 {
     unsigned log = bytes >= 16 ? 4 : bytes >= 8 ? 3 : 2;
-    return 1 + (unsigned)((mixed(spot >> log) + log) >> 52) % ((1u << SEEN_OBJECT_BITS) - 1);
+    uint64_t key = spot >> log << 2 | (log - 2);
+    unsigned home = (unsigned)((mixed(spot >> log) + log) >> 52) % SEEN_OBJECTS;
+    for (unsigned k = home; c->spots && k < home + NEAR_OBJECTS; k++) {
+        _Atomic uint64_t *at = &c->spots[k % SEEN_OBJECTS];
+        uint64_t there = atomic_load_explicit(at, memory_order_relaxed);
+        if (!there && !make) return 0;
+        if (!there && atomic_compare_exchange_strong(at, &there, key)) there = key;
+        if (there == key) return 1 + k % SEEN_OBJECTS;
+    }
+    return 1 + home;
 }
 
 /* NULL: nothing comes from there; to be made: there is no room. */
@@ -115,8 +126,10 @@ bool simt_order_seen(const struct block *b, record r, unsigned thread, uint64_t 
     const struct seen_set *knows = b->order ? b->order[thread].knows : NULL;
     if (!knows) return false;
     if (simt_seen_has(knows, r, 0)) return true;
-    for (unsigned bytes = 4; spot && s->strong && !s->bulk && bytes <= 16; bytes *= 2)
-        if (simt_seen_has(knows, r, object_of(spot, bytes))) return true;
+    for (unsigned bytes = 4; spot && s->strong && !s->bulk && bytes <= 16; bytes *= 2) {
+        unsigned object = object_of(b->check, spot, bytes, false);
+        if (object && simt_seen_has(knows, r, object)) return true;
+    }
     return false;
 }
 
@@ -348,8 +361,8 @@ static void release(struct strong *s, unsigned lane, struct order_place *p, stru
         return;
     }
     uint32_t now = b->now < LAST_TIME ? b->now + 1 : LAST_TIME;
-    const uint64_t itself =
-        seen_item(record_block(b->id), SEEN_THREAD + thread, object_of(s->spot[lane], s->access->bytes), now);
+    unsigned object = object_of(b->check, s->spot[lane], s->access->bytes, true);
+    const uint64_t itself = seen_item(record_block(b->id), SEEN_THREAD + thread, object, now);
     if (!updates) {
         simt_seen_hold(&p->comes, mine);
         p->last = itself;

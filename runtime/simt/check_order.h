@@ -7,6 +7,7 @@
 /* ---- check_seen.c: sets, counted by their holders; NULL is an empty one ---- */
 #define SEEN_WHO_BITS    11
 #define SEEN_OBJECT_BITS 12
+#define SEEN_OBJECTS     ((1u << SEEN_OBJECT_BITS) - 1)
 enum { SEEN_BLOCK = 0, SEEN_WARP = 32, SEEN_THREAD = 1024 }; /* who, and which warp or thread is added */
 _Static_assert(BLOCK_BITS + SEEN_WHO_BITS + SEEN_OBJECT_BITS + TIME_BITS == 64, "an item has 64 bits");
 

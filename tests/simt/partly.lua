@@ -252,6 +252,29 @@ case("a row is read again behind the release", [[
   }
 ]], "4 10")
 
+-- Strong accesses go with a release of the same place, and of no other one, however many there are.
+t.test("behind releases at many places, stores to others", function()
+  local n = 256
+  local k = gpu.kernel { source = head .. [[
+    if (me == 0) {
+      __threadfence();
+      for (int i = 0; i < 512; i++) atomicAdd(flag + i * i, 1);
+      for (int i = 0; i < 256; i++) asm volatile("st.relaxed.gpu.f32 [%0], 1.0;" :: "l"(x + i) : "memory");
+      vflag[512 * 512] = 1;
+    }
+    if (me == 32) {
+      while (!vflag[512 * 512]) {}
+      for (int i = 0; i < 512; i++) WAIT(i * i, 1);
+      for (int i = 0; i < 256; i++) GET(x + i);
+    }
+  ]] .. tail, chunk = "case", line = 1 }
+  local x, flag, out = gpu.zeros(n), gpu.zeros(512 * 512 + 1, "int32"), gpu.zeros(96)
+  local found = gpu.check(function() k(1, 96)(x, flag, out) end)
+  t.eq(#found, 1)
+  t.eq(found[1].kind, "race")
+  t.eq(found[1].count, n)
+end)
+
 ---- compare-and-swaps that fail
 case("a plain read, then one that fails", [[
   if (me == 0) {
