@@ -20,27 +20,28 @@ struct lines {
     const int64_t *from;
     double *out;
     int64_t *to;
+    int64_t side;  /* lines that are copied together */
     char *scratch; /* `bytes` for each thread */
     size_t bytes;
 };
 
 /* ---- the host's loops ---- */
 
-static size_t scratch_bytes(int64_t length, bool carried)
+static size_t scratch_bytes(const struct lines *l)
 {
-    size_t line = 2 * sizeof(double) + (carried ? 2 * sizeof(int64_t) : 0);
-    return (size_t)length * (SIDE * line + 2 * sizeof(int));
+    size_t line = 2 * sizeof(double) + (l->from ? 2 * sizeof(int64_t) : 0);
+    return (size_t)l->length * ((size_t)l->side * line + 2 * sizeof(int));
 }
 
 static void run_lines(void *context, size_t begin, size_t end, int worker)
 {
     const struct lines *l = context;
-    int64_t n = l->length, parts = (l->inner + SIDE - 1) / SIDE;
-    double *x = (double *)(l->scratch + (size_t)worker * l->bytes), *out = x + SIDE * n;
-    int64_t *from = (int64_t *)(out + SIDE * n), *to = from + SIDE * n;
-    int *which = l->from ? (int *)(to + SIDE * n) : (int *)from, *where = which + n;
+    int64_t n = l->length, most = l->side, parts = (l->inner + most - 1) / most;
+    double *x = (double *)(l->scratch + (size_t)worker * l->bytes), *out = x + most * n;
+    int64_t *from = (int64_t *)(out + most * n), *to = from + most * n;
+    int *which = l->from ? (int *)(to + most * n) : (int *)from, *where = which + n;
     for (size_t item = begin; item < end && !rt_interrupted(); item++) {
-        int64_t first = (int64_t)item % parts * SIDE, side = l->inner - first < SIDE ? l->inner - first : SIDE;
+        int64_t first = (int64_t)item % parts * most, side = l->inner - first < most ? l->inner - first : most;
         int64_t at = (int64_t)item / parts * n * l->inner + first;
         for (int64_t i = 0; i < n; i++)
             for (int64_t k = 0; k < side; k++) {
@@ -61,15 +62,16 @@ static void run_lines(void *context, size_t begin, size_t end, int worker)
 static enum rt_status run_host(struct lines *l, const struct rt_array *x, const struct rt_array *from,
                                const struct rt_array *out, const struct rt_array *to, struct rt_error *e)
 {
-    int64_t items = l->count / l->inner * ((l->inner + SIDE - 1) / SIDE);
+    l->side = l->inner < SIDE ? l->inner : SIDE;
+    int64_t items = l->count / l->inner * ((l->inner + l->side - 1) / l->side);
     l->x = rt_array_host(x);
     l->out = rt_array_host(out);
     l->from = from ? rt_array_host(from) : NULL;
     l->to = from ? rt_array_host(to) : NULL;
-    l->bytes = scratch_bytes(l->length, from != NULL);
-    l->scratch = malloc(l->bytes * (size_t)rt_thread_count());
+    l->bytes = scratch_bytes(l);
+    l->scratch = rt_alloc(l->bytes * (size_t)(items > 1 ? rt_thread_count() : 1));
     if (!l->scratch) return rt_fail(e, RT_NOMEM, "no memory for lines of %lld elements", (long long)l->length);
-    rt_parallel_for((size_t)items, (size_t)((1 << 14) / (l->length * SIDE) + 1), run_lines, l);
+    rt_parallel_for((size_t)items, (size_t)((1 << 14) / (l->length * l->side) + 1), run_lines, l);
     free(l->scratch);
     return rt_interrupted() ? rt_fail(e, RT_INTERRUPTED, "interrupted") : RT_OK;
 }

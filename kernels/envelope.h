@@ -37,6 +37,8 @@ enum rt_status kn_envelope(const struct rt_array *x, const struct rt_array *from
             if (q >= 0) {                                                                                              \
                 const I64 i = which[q * stride];                                                                       \
                 begin = 1 + floor(((double)(u + i) + (height - x[i * stride]) / (step2 * (double)(u - i))) / 2);       \
+                /* Where both are the same it may be rounded down, but that one is the least where it begins. */       \
+                if (begin <= where[q * stride]) begin = where[q * stride] + 1;                                         \
             }                                                                                                          \
             if (!(begin < (double)n)) continue;                                                                        \
             q++;                                                                                                       \
