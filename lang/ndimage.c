@@ -2,6 +2,7 @@
  * convolutions. */
 #include "lang/ndimage.h"
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include "lang/closest.h"
 #include "lang/convolve.h"
@@ -81,9 +82,7 @@ int lg_push_weighed(lua_State *L, int x, int axis, int count, const double *weig
 
 /* ---- by weights ---- */
 
-enum { MOST_RADIUS = 4096 };
-
-void lg_check_each(lua_State *L, int idx, int ndim, const char *what, double least, double *out)
+void lg_check_each(lua_State *L, int idx, int ndim, const char *what, double least, double most, double *out)
 {
     bool list = lua_istable(L, idx);
     if (!list && lua_type(L, idx) != LUA_TNUMBER) luaL_typeerror(L, idx, "number, or list of one for each axis");
@@ -94,10 +93,20 @@ void lg_check_each(lua_State *L, int idx, int ndim, const char *what, double lea
         if (lua_type(L, list ? -1 : idx) != LUA_TNUMBER)
             luaL_error(L, "%s holds %s, expected numbers", what, lg_type_name(L, -1));
         out[i] = lua_tonumber(L, list ? -1 : idx);
-        if (!(out[i] >= least && out[i] <= MOST_RADIUS))
-            luaL_error(L, "%s must be from %d to %d, got %f", what, (int)least, MOST_RADIUS, out[i]);
+        if (!(out[i] >= least && out[i] <= most)) {
+            char text[64];
+            snprintf(text, sizeof text, "%g to %g", least, most);
+            luaL_error(L, "%s must be from %s, got %f", what, text, out[i]);
+        }
         if (list) lua_pop(L, 1);
     }
+}
+
+void lg_check_sizes(lua_State *L, int idx, int ndim, double *out)
+{
+    lg_check_each(L, idx, ndim, "size", 1, LG_MOST_REACH, out);
+    for (int i = 0; i < ndim; i++)
+        if (out[i] != floor(out[i])) luaL_error(L, "size is %f, expected a whole number of elements", out[i]);
 }
 
 enum { MOST_DERIVATIVE = 16 };
@@ -137,8 +146,8 @@ static int push_blurred(lua_State *L, const struct bells *b)
     for (int axis = 0; axis < ndim; axis++) {
         if (b->sigma[axis] < 1e-15) continue;
         double radius = floor(b->reach * b->sigma[axis] + 0.5);
-        if (!(radius <= MOST_RADIUS))
-            luaL_error(L, "%s: a filter reaches %f elements at most", b->what, (double)MOST_RADIUS);
+        if (!(radius <= LG_MOST_REACH))
+            luaL_error(L, "%s: a filter reaches %f elements at most", b->what, (double)LG_MOST_REACH);
         int r = (int)radius, count = 2 * r + 1;
         double *w = lua_newuserdatauv(L, (size_t)count * sizeof *w, 0);
         write_bell(b->sigma[axis], b->order[axis], r, w);
@@ -152,7 +161,7 @@ static const struct rt_array *check_bells(lua_State *L, const char *what, struct
 {
     const struct rt_array *a = lg_check_image(L, what);
     *b = (struct bells){.what = what, .reach = 4};
-    lg_check_each(L, 2, a->ndim, "sigma", 0, b->sigma);
+    lg_check_each(L, 2, a->ndim, "sigma", 0, LG_MOST_REACH, b->sigma);
     lg_check_border(L, 3, "reflect", &b->border);
     return a;
 }
@@ -167,9 +176,9 @@ static int gaussian_filter(lua_State *L)
     const struct rt_array *a = check_bells(L, "gaussian_filter", &b);
     b.reach = lg_number_option(L, 5, "gaussian_filter", "truncate", 4);
     if (!(b.reach > 0)) return luaL_error(L, "gaussian_filter: truncate is %f, expected deviations above 0", b.reach);
-    if (!lua_isnil(L, 6)) lg_check_each(L, 6, a->ndim, "order", 0, orders);
+    if (!lua_isnil(L, 6)) lg_check_each(L, 6, a->ndim, "order", 0, MOST_DERIVATIVE, orders);
     for (int i = 0; i < a->ndim; i++) {
-        if (orders[i] > MOST_DERIVATIVE || orders[i] != floor(orders[i]))
+        if (orders[i] != floor(orders[i]))
             return luaL_error(L, "gaussian_filter: order is %f, expected a whole number from 0 to %d", orders[i],
                               MOST_DERIVATIVE);
         b.order[i] = (int)orders[i];
@@ -215,7 +224,7 @@ static int uniform_filter(lua_State *L)
     double sizes[RT_MAX_DIMS];
     int at = 1;
     lua_settop(L, 4);
-    lg_check_each(L, 2, a->ndim, "size", 1, sizes);
+    lg_check_sizes(L, 2, a->ndim, sizes);
     lg_check_border(L, 3, "reflect", &b);
     for (int axis = 0; axis < a->ndim; axis++) {
         int count = (int)sizes[axis];

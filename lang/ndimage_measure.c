@@ -3,7 +3,7 @@
 #include <string.h>
 #include "lang/ndimage.h"
 
-#define MOST_RANGE ((int64_t)1 << 28) /* of labels, each of which has its place in a table */
+#define MOST_RANGE (1 << 28) /* of labels, each of which has its place in a table */
 
 /* The array at 1 and its labels, made one row each. */
 struct measured {
@@ -68,7 +68,7 @@ static struct measured check_measured(lua_State *L, const char *what)
         low = lua_tointeger(L, lg_step(L, "min", "v", m.labels));
         high = lua_tointeger(L, lg_step(L, "max", "v", m.labels));
     }
-    if (high - low >= MOST_RANGE || high - low < 0)
+    if ((uint64_t)high - (uint64_t)low >= MOST_RANGE)
         luaL_error(L,
                    "%s: the labels reach from %I to %I, expected less than 2^28 of them; x:unique{inverse = true} has "
                    "some that follow each other",
@@ -213,7 +213,7 @@ static int minimum(lua_State *L)
 static int median(lua_State *L)
 {
     struct measured m = check_measured(L, "median");
-    if (rt_array_size(lg_form(L, m.index)) == 0) return give(L, &m, m.index);
+    if (rt_array_size(lg_form(L, m.index)) == 0) return give(L, &m, lg_step(L, "to", "vs", m.index, "float64"));
     if (rt_array_size(lg_form(L, m.x)) == 0) return luaL_error(L, "median: x has no elements");
     struct ordered o = push_ordered(L, &m);
     check_there(L, &m, &o);
@@ -287,13 +287,13 @@ static int center_of_mass(lua_State *L)
 /* ---- boxes ---- */
 
 /* First and last place, from 1, of each label along each axis; none where first is 0. */
-static void find_boxes(const int32_t *labels, const struct rt_array *a, int64_t count, int64_t *boxes)
+static void find_boxes(const int64_t *labels, const struct rt_array *a, int64_t count, int64_t *boxes)
 {
     int64_t at[RT_MAX_DIMS] = {0}, size = rt_array_size(a);
     memset(boxes, 0, (size_t)(count * 2 * a->ndim) * sizeof *boxes);
     for (int64_t p = 0; p < size; p++) {
         if (labels[p] > 0 && labels[p] <= count) {
-            int64_t *box = boxes + (int64_t)(labels[p] - 1) * 2 * a->ndim;
+            int64_t *box = boxes + (labels[p] - 1) * 2 * a->ndim;
             for (int i = 0; i < a->ndim; i++, box += 2) {
                 if (box[0] == 0 || at[i] + 1 < box[0]) box[0] = at[i] + 1;
                 if (at[i] + 1 > box[1]) box[1] = at[i] + 1;
@@ -319,8 +319,8 @@ static int find_objects(lua_State *L)
     if (count < 0) count = 0;
     if (count >= MOST_RANGE)
         return luaL_error(L, "find_objects: the labels reach to %I, expected less than 2^28", (LUAI_UACINT)count);
-    int rows = lg_step(L, "contiguous", "v", lg_step(L, "to", "vs", 1, "int32"));
-    const int32_t *labels = lg_push_host_copy(L, lg_check_array(L, rows));
+    int rows = lg_step(L, "contiguous", "v", lg_step(L, "to", "vs", 1, "int64"));
+    const int64_t *labels = lg_push_host_copy(L, lg_check_array(L, rows));
     int64_t *boxes = lua_newuserdatauv(L, (size_t)(count * 2 * a->ndim + 1) * sizeof *boxes, 0);
     find_boxes(labels, a, count, boxes);
     lua_createtable(L, (int)count, 0);

@@ -15,7 +15,7 @@ static const struct rt_array *check_windows(lua_State *L, const char *what, int 
     lg_check(L, kn_check_real(a, what, lg_error_box(L)));
     if (a->ndim == 0) luaL_error(L, "%s: an array of no axes has no neighbours", what);
     lua_settop(L, idx + 2);
-    lg_check_each(L, idx, a->ndim, "size", 1, given);
+    lg_check_sizes(L, idx, a->ndim, given);
     lg_check_border(L, idx + 1, "reflect", &w->border);
     w->count = 1;
     for (int i = 0; i < a->ndim; i++) {
@@ -111,24 +111,57 @@ static int morphological_gradient(lua_State *L)
 
 /* ---- any rank ---- */
 
-/* Sorts each window of the array at 1, and pushes its element at `rank`, from 1. */
+/* Sorts each window of the padded array at x, and pushes its element at `rank`, from 1; `shape` is that of the windows.
+ */
+static int push_sorted(lua_State *L, int x, int ndim, const int64_t *shape, const struct windows *w, int64_t rank)
+{
+    int64_t rows[RT_MAX_DIMS];
+    int at = x;
+    for (int i = 0; i < ndim; i++) at = lg_step(L, "unfold", "vii", at, (int64_t)i + 1, w->size[i]);
+    memcpy(rows, shape, (size_t)ndim * sizeof *rows);
+    rows[ndim] = w->count;
+    at = lg_push_reshaped(L, at, ndim + 1, rows);
+    if (w->count % 2 && rank == w->count / 2 + 1) {
+        enum rt_dtype t = lg_form(L, at)->dtype;
+        at = lg_step(L, "median", "vi", at, (int64_t)-1);
+        return lg_form(L, at)->dtype == t ? at : lg_step(L, "to", "vs", at, rt_dtypes[t].name);
+    }
+    at = lg_step(L, "select", "vii", lg_step(L, "sort", "v", at), (int64_t)-1, rank);
+    return lg_step(L, "contiguous", "v", at);
+}
+
+#define MOST_SORTED (1 << 24) /* elements of windows that are copied at a time */
+
+/* Pushes the element at `rank`, from 1, of the window around each element of the array at 1: of so many at a time along
+ * its longest axis as there is room for. */
 static int push_rank(lua_State *L, const char *what, const struct windows *w, int64_t rank)
 {
     const struct rt_array *a = lg_form(L, 1);
-    int64_t shape[RT_MAX_DIMS];
+    int64_t shape[RT_MAX_DIMS], most = 1, n;
+    int axis = 0;
     if (2 * a->ndim > RT_MAX_DIMS) luaL_error(L, "%s: an array has %d axes at most", what, RT_MAX_DIMS / 2);
     if (rt_array_size(a) == 0) return lg_step(L, "clone", "v", 1);
-    int at = lg_push_padded_all(L, 1, w->size, false, &w->border);
-    for (int i = 0; i < a->ndim; i++) at = lg_step(L, "unfold", "vii", at, (int64_t)i + 1, w->size[i]);
     memcpy(shape, a->shape, sizeof shape);
-    shape[a->ndim] = w->count;
-    int rows = lg_push_reshaped(L, at, a->ndim + 1, shape);
-    if (w->count % 2 && rank == w->count / 2 + 1) {
-        at = lg_step(L, "median", "vi", rows, (int64_t)-1);
-        return lg_form(L, at)->dtype == a->dtype ? at : lg_step(L, "to", "vs", at, rt_dtypes[a->dtype].name);
+    for (int i = 1; i < a->ndim; i++)
+        if (shape[i] > shape[axis]) axis = i;
+    n = shape[axis];
+    int64_t beside = rt_array_size(a) / n;
+    int padded = lg_push_padded_all(L, 1, w->size, false, &w->border);
+    if (beside <= MOST_SORTED / w->count) most = MOST_SORTED / w->count / beside;
+    if (most >= n) return push_sorted(L, padded, a->ndim, shape, w, rank);
+    lua_newtable(L);
+    int parts = lua_gettop(L), count = 0;
+    for (int64_t from = 0; from < n; from += most) {
+        lg_poll(L);
+        shape[axis] = n - from < most ? n - from : most;
+        int part = lg_push_narrowed(L, padded, axis, from, shape[axis] + w->size[axis] - 1);
+        part = push_sorted(L, part, a->ndim, shape, w, rank);
+        lg_check_array(L, part); /* now, so that the windows go */
+        lua_pushvalue(L, part);
+        lua_rawseti(L, parts, ++count);
+        lua_settop(L, parts);
     }
-    at = lg_step(L, "select", "vii", lg_step(L, "sort", "v", rows), (int64_t)-1, rank);
-    return lg_step(L, "contiguous", "v", at);
+    return lg_step(L, "gpu.concatenate", "vi", parts, (int64_t)axis + 1);
 }
 
 /* Of an even number of elements SciPy takes the one above the middle. */

@@ -140,8 +140,19 @@ static int push_group(lua_State *L, const struct rates *r, int x, int64_t from, 
     return lg_step(L, "conv1d", "vvv", padded, weights, lua_gettop(L));
 }
 
-/* Pushes the array at x filtered along the axis. Values `up` apart have the same coefficients; those of a group, whose
- * windows nearly coincide, are computed as filters of one convolution. */
+#define FEW_TURNS (1 << 18) /* values that all groups may as well be computed at once for */
+
+/* How many values of a turn are computed together: those whose windows nearly coincide, and of few turns more, which
+ * costs less than a convolution for each group. */
+static int64_t group_of(const struct rates *r, int64_t phases, int64_t turns)
+{
+    int64_t near = (r->taps + r->down - 1) / r->down, few = (int64_t)sqrt((double)FEW_TURNS / (double)turns);
+    int64_t group = near > few ? near : few;
+    return group < phases ? group : phases;
+}
+
+/* Pushes the array at x filtered along the axis. Values `up` apart have the same coefficients; those of a group are
+ * computed as filters of one convolution. */
 static int push_rates(lua_State *L, const struct rates *r, int x, int axis)
 {
     const struct rt_array *a = lg_form(L, x);
@@ -155,21 +166,20 @@ static int push_rates(lua_State *L, const struct rates *r, int x, int axis)
         int zeros = lg_step(L, "gpu.zeros", "vss", lua_gettop(L), rt_dtypes[a->dtype].name, rt_array_device(a)->name);
         return lg_step(L, "contiguous", "v", lg_step(L, "moveaxis", "vii", zeros, (int64_t)-1, (int64_t)axis + 1));
     }
-    int64_t group = (r->taps + r->down - 1) / r->down;
-    if (group > r->up) group = r->up;
+    const int64_t phases = r->up < r->count ? r->up : r->count, group = group_of(r, phases, turns);
     int rows = lg_push_reshaped(L, lg_step(L, "moveaxis", "vii", x, (int64_t)axis + 1, (int64_t)-1), 3,
                                 (int64_t[]){batch, 1, n});
     lua_newtable(L);
     int parts = lua_gettop(L), count = 0;
-    for (int64_t from = 0; from < r->up; from += group) {
+    for (int64_t from = 0; from < phases; from += group) {
         lg_poll(L);
-        lua_pushvalue(L, push_group(L, r, rows, from, group < r->up - from ? group : r->up - from, turns));
+        lua_pushvalue(L, push_group(L, r, rows, from, group < phases - from ? group : phases - from, turns));
         lua_rawseti(L, parts, ++count);
         lua_settop(L, parts);
     }
     int all = lg_step(L, "gpu.concatenate", "vi", parts, (int64_t)2);
     all = lg_step(L, "transpose", "vii", all, (int64_t)2, (int64_t)3);
-    all = lg_push_reshaped(L, all, 2, (int64_t[]){batch, turns * r->up});
+    all = lg_push_reshaped(L, all, 2, (int64_t[]){batch, turns * phases});
     all = lg_push_reshaped(L, lg_push_narrowed(L, all, 1, 0, r->count), k, shape);
     return lg_step(L, "contiguous", "v", lg_step(L, "moveaxis", "vii", all, (int64_t)-1, (int64_t)axis + 1));
 }

@@ -47,20 +47,29 @@ static void make_basis(struct fit *f)
     }
 }
 
-/* The weights of the elements in the derivative at place `at`, from 0. */
-static void weigh(const struct fit *f, double at, double *w)
+/* The derivative of each polynomial at place `at`, from 0. */
+static void differentiate(const struct fit *f, double at, double *out)
 {
     double value[MOST_ORDER + 1][MOST_ORDER + 1] = {{0}}; /* of each polynomial, and of its derivatives */
     double x = place_of(f, at), scale = pow(2 / ((f->window - 1) * f->delta), f->derivative);
-    for (int i = 0; i < f->window; i++) w[i] = 0;
     for (int k = 0; k <= f->order; k++) {
         for (int d = 0; d <= f->derivative; d++) {
             double v = k ? x * value[k - 1][d] + (d ? d * value[k - 1][d - 1] : 0) : d == 0;
             for (int j = 0; j < k; j++) v -= f->factor[k][j] * value[j][d];
             value[k][d] = v / f->size[k];
         }
-        for (int i = 0; i < f->window; i++) w[i] += f->basis[k * f->window + i] * value[k][f->derivative] * scale;
+        out[k] = value[k][f->derivative] * scale;
     }
+}
+
+/* The weights of the elements in it. */
+static void weigh(const struct fit *f, double at, double *w)
+{
+    double part[MOST_ORDER + 1];
+    differentiate(f, at, part);
+    for (int i = 0; i < f->window; i++) w[i] = 0;
+    for (int k = 0; k <= f->order; k++)
+        for (int i = 0; i < f->window; i++) w[i] += f->basis[k * f->window + i] * part[k];
 }
 
 /* The window at 2, the order at 3, the derivative at 4 and the distance of elements at 5. */
@@ -88,25 +97,27 @@ static bool vanishes(const struct fit *f)
     return f->derivative > f->order;
 }
 
+/* Pushes the product of the array at x, float64, and the transpose of a matrix on the host. */
+static int push_product(lua_State *L, int x, int64_t rows, int64_t columns, const double *matrix)
+{
+    struct rt_array *m = lg_new_array(L);
+    int at = lua_gettop(L);
+    lg_check(
+        L, rt_array_new(rt_array_device(lg_form(L, x)), RT_FLOAT64, 2, (int64_t[]){rows, columns}, m, lg_error_box(L)));
+    lg_check(L, rt_array_write(m, matrix, lg_error_box(L)));
+    return lg_step(L, "matmul", "vv", x, lg_step(L, "transpose", "v", at));
+}
+
 /* Pushes what the polynomial through the window's elements of the array at x, along its last axis, is at `count` places
- * from `first` on. */
+ * from `first` on: how much of each polynomial of the basis it has, times what that one is there. */
 static int push_end(lua_State *L, const struct fit *f, int x, int first, int count)
 {
-    const struct rt_array *a = lg_form(L, x);
-    lua_createtable(L, count, 0);
-    int rows = lua_gettop(L);
-    double *w = lua_newuserdatauv(L, (size_t)f->window * sizeof *w, 0);
-    for (int k = 0; k < count; k++) {
-        weigh(f, first + k, w);
-        lua_createtable(L, f->window, 0);
-        for (int i = 0; i < f->window; i++) {
-            lua_pushnumber(L, w[i]);
-            lua_rawseti(L, -2, i + 1);
-        }
-        lua_rawseti(L, rows, k + 1);
-    }
-    int matrix = lg_step(L, "gpu.array", "vss", rows, rt_dtypes[a->dtype].name, rt_array_device(a)->name);
-    return lg_step(L, "matmul", "vv", x, lg_step(L, "transpose", "vii", matrix, (int64_t)1, (int64_t)2));
+    const char *dtype = rt_dtypes[lg_form(L, x)->dtype].name;
+    int terms = f->order + 1, wide = lg_step(L, "to", "vs", x, "float64");
+    double *parts = lua_newuserdatauv(L, (size_t)(count * terms) * sizeof *parts, 0);
+    for (int k = 0; k < count; k++) differentiate(f, first + k, parts + k * terms);
+    int fitted = push_product(L, wide, terms, f->window, f->basis);
+    return lg_step(L, "to", "vs", push_product(L, fitted, count, terms, parts), dtype);
 }
 
 /* gpu.savgol_filter(x, window, order [, deriv [, delta [, axis [, mode [, cval]]]]]) */
@@ -188,7 +199,7 @@ static int medfilt(lua_State *L)
         lua_pushinteger(L, 3);
         lua_replace(L, 2);
     }
-    lg_check_each(L, 2, a->ndim, "size", 1, sizes);
+    lg_check_sizes(L, 2, a->ndim, sizes);
     for (int i = 0; i < a->ndim; i++)
         if (fmod(sizes[i], 2) != 1) return luaL_error(L, "medfilt: size is %f, expected an odd number", sizes[i]);
     lg_step(L, "gpu.ndimage.median_filter", "vvs", 1, 2, "constant");

@@ -78,12 +78,35 @@ t.every("distances and measures", function(device)
   t.raises("no element has the label at index 2", nd.maximum, x, labels, { 1, 7 })
   t.raises("2^28", nd.mean, x, gpu.array({ 1, 2, 1000000000 }, "int32", device), 1)
   t.raises("find_objects: the labels are float32", nd.find_objects, x)
-  t.raises("sampling must be above 0 along axis 1", nd.distance_transform_edt, x, 0)
+  local low, high = math.mininteger, math.maxinteger
+  t.raises("the labels reach from -9223372036854775808 to", nd.mean, x, gpu.array({ low, 1, high }, "int64", device), 1)
+  t.same(nd.sum_labels(gpu.ones(2, device), gpu.array({ -1, 2 }, "int64", device), { low, high, 2 }):totable(), { 0, 0, 1 })
+  t.eq(nd.median(x, labels, gpu.zeros(0, "int32", device)).dtype, "float64")
+  boxes = nd.find_objects(gpu.array({ (1 << 32) + 1, 1 - (1 << 32), 2, 0 }, "int64", device), 2)
+  t.eq(boxes[1], false) -- what ends as 1 does in 32 bits is another label
+  t.same(boxes[2], { { 3, 3 } })
+  t.same(nd.distance_transform_edt(gpu.array({ 1, 1, 0 }, device), 5000):totable(), { 10000, 5000, 0 })
+  t.raises("sampling must be from 1e-100 to 1e+100, got 0", nd.distance_transform_edt, x, 0)
+  t.raises("size is 2.5, expected a whole number", nd.maximum_filter, x, 2.5)
   t.raises("no axes", nd.distance_transform_edt, gpu.full({}, 1, device))
   t.raises({ "rank is 4", "3 elements" }, nd.rank_filter, x, 4, 3)
   t.raises("percentile is 101", nd.percentile_filter, x, 101, 3)
   t.raises("sigma is 0 for axis 1", nd.gaussian_laplace, x, 0)
   t.raises("order is 1.5", nd.gaussian_filter, x, { sigma = 1, order = 1.5 })
+end)
+
+-- Windows have more elements together than are copied at a time.
+t.every("many large windows", function(device)
+  local n, size = t.brief(60000, 400), t.brief(601, 61)
+  local x, half = gpu.random.uniform(0, 1, n, device), size // 2
+  local padded = x:pad({ { half, half } }, "symmetric")
+  local ranks, medians = nd.rank_filter(x, 7, size), nd.median_filter(x:reshape(1, n), { 1, size })
+  for _, at in ipairs({ 1, n // 3, n - 20 }) do
+    local part = { { at, at + 20 } }
+    local windows = padded[{ { at, at + 20 + size - 1 } }]:unfold(1, size)
+    assert(ranks[part]:equal(windows:sort()[{ {}, 7 }]))
+    assert(medians[1][part]:equal(windows:median(2)))
+  end
 end)
 
 t.every("of nothing", function(device)

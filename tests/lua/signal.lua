@@ -45,6 +45,12 @@ for _, device in ipairs { "cpu", "simt" } do
     t.same(at:totable(), { 2 })
     t.eq(at.device .. at.dtype, device .. "int64")
     t.same(known.right_edges:totable(), { 3 })
+    local line = gpu.range(1, t.brief(9000, 900), 1, "float64", device) -- of which each window's polynomial is all
+    assert(gpu.savgol_filter(line, t.brief(8001, 801), 3):allclose(line, 1e-11))
+    assert(gpu.savgol_filter(line * line, t.brief(8001, 801), 2, 1):allclose(2 * line, 1e-8, 1e-6))
+    local few = gpu.resample_poly(line[{ { 1, 40 } }], 65536, 65535) -- fewer values than a turn has
+    t.eq(#few, 41)
+    assert(few[{ { 11, 30 } }]:allclose(line[{ { 11, 30 } }], 1e-3))
     t.raises("x has the shape (3, 40), expected one axis", gpu.find_peaks, gpu.zeros(3, 40, device))
     t.raises("distance is 0.0", gpu.find_peaks, { 1, 2 }, { distance = 0 })
     t.raises("height is string, expected a number", gpu.find_peaks, { 1, 2 }, { height = "high" })
