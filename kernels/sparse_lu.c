@@ -25,7 +25,17 @@ void kn_lu_release(struct kn_lu *lu)
     void *const all[] = {lu->rows,         lu->columns,      lu->pivots,        lu->lower.starts, lu->lower.indices,
                          lu->lower.values, lu->upper.starts, lu->upper.indices, lu->upper.values};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
+    rt_memory_held_elsewhere(-lu->bytes);
     *lu = (struct kn_lu){0};
+}
+
+/* Says how much memory the factors take. */
+static void count_bytes(struct kn_lu *lu)
+{
+    const int64_t element = sizeof *lu->lower.indices + sizeof *lu->lower.values;
+    const int64_t row = 2 * sizeof *lu->lower.starts + sizeof *lu->rows + sizeof *lu->columns + sizeof *lu->pivots;
+    lu->bytes = (lu->lower.room + lu->upper.room) * element + lu->n * row;
+    rt_memory_held_elsewhere(lu->bytes);
 }
 
 static bool allocate_columns(struct kn_lu_columns *c, int64_t n, int64_t room)
@@ -103,8 +113,9 @@ static int32_t follow(struct factoring *f, int32_t i, int32_t k, int32_t top)
     return top;
 }
 
-/* Takes from column k what the columns before it have of it; its elements that belong to them go to U. */
-static void take_off(struct factoring *f, int32_t k, int32_t top)
+/* Takes from column k what the columns before it have of it; its elements that belong to them go to U. False: one of
+ * them is no number, or infinite. */
+static bool take_off(struct factoring *f, int32_t k, int32_t top)
 {
     struct kn_lu *lu = f->lu;
     int64_t used = lu->upper.starts[k];
@@ -114,25 +125,29 @@ static void take_off(struct factoring *f, int32_t k, int32_t top)
         double v = f->x[i];
         f->x[i] = 0;
         if (v == 0) continue;
+        if (!isfinite(v)) return false;
         lu->upper.indices[used] = j;
         lu->upper.values[used++] = v;
         for (int64_t p = lu->lower.starts[j]; p < lu->lower.starts[j + 1]; p++)
             f->x[lu->lower.indices[p]] -= lu->lower.values[p] * v;
     }
     lu->upper.starts[k + 1] = used;
+    return true;
 }
 
-/* The pivot among what is left: the greatest, or that on the diagonal of the matrix where it is not much less. -1: all
- * are 0; -2: there is something that is no number. */
+#define NONE     (-1) /* all are 0 */
+#define INFINITE (-2) /* there is something that is no number, or infinite */
+
+/* The pivot among what is left: the greatest, or that on the diagonal of the matrix where it is not much less. */
 static int32_t choose(const struct factoring *f, int32_t diagonal, int32_t k, int32_t top)
 {
-    int32_t best = -1;
+    int32_t best = NONE;
     double most = 0;
     for (int32_t m = top; m < f->lu->n; m++) {
         int32_t i = f->reached[m];
         if (f->place[i] >= 0) continue;
         double size = fabs(f->x[i]);
-        if (!isfinite(size)) return -2;
+        if (!isfinite(size)) return INFINITE;
         if (size > most) {
             most = size;
             best = i;
@@ -178,12 +193,12 @@ static enum rt_status factor_column(struct factoring *f, int32_t k, struct rt_er
         return rt_fail(e, RT_NOMEM,
                        "out of memory for the factors of a sparse matrix, of which %d of %lld rows are done", (int)k,
                        (long long)lu->n);
-    take_off(f, k, top);
-    int32_t pivot = choose(f, row, k, top);
-    if (pivot == -2)
+    int32_t pivot = take_off(f, k, top) ? choose(f, row, k, top) : INFINITE;
+    if (pivot == INFINITE)
         return rt_fail(e, RT_INVALID, "the matrix has elements that are not finite, or become so, in row %d",
                        (int)row + 1);
-    if (pivot < 0) return rt_fail(e, RT_INVALID, "the matrix has no inverse: row %d is a sum of others", (int)row + 1);
+    if (pivot == NONE)
+        return rt_fail(e, RT_INVALID, "the matrix has no inverse: row %d is a sum of others", (int)row + 1);
     put_lower(f, k, top, pivot);
     return RT_OK;
 }
@@ -207,6 +222,7 @@ enum rt_status kn_lu_factor(const struct kn_csr *a, struct kn_lu *lu, struct rt_
     if (status == RT_OK) {
         int64_t used = lu->lower.starts[lu->n];
         for (int64_t p = 0; p < used; p++) lu->lower.indices[p] = f.place[lu->lower.indices[p]];
+        count_bytes(lu);
     }
     void *const all[] = {f.x, f.place, f.reached, f.stack, f.mark, f.at};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);

@@ -15,6 +15,7 @@ struct kn_lu {
         int32_t *indices;
         double *values;
     } lower, upper;
+    int64_t bytes; /* counted by rt_memory_held */
 };
 
 /* RT_INVALID for a matrix that is not square, has no inverse or elements that are not finite. Release it in any case.

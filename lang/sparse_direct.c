@@ -16,11 +16,15 @@ struct factors {
     struct rt_device *device;
 };
 
-static int collect(lua_State *L)
+static void release(struct factors *f)
 {
-    struct factors *f = luaL_checkudata(L, 1, LG_FACTORS);
     kn_lu_release(&f->lu);
     kn_csr_release(&f->a);
+}
+
+static int collect(lua_State *L)
+{
+    release(luaL_checkudata(L, 1, LG_FACTORS));
     return 0;
 }
 
@@ -29,6 +33,7 @@ static struct factors *push_factors(lua_State *L, int idx)
 {
     struct rt_error *e = lg_error_box(L);
     struct kn_csr *a = lg_check_sparse(L, idx);
+    lg_memory_enter(L);
     struct factors *f = lua_newuserdatauv(L, sizeof *f, 0);
     *f = (struct factors){.dtype = a->data.dtype, .device = kn_csr_device(a)};
     if (luaL_newmetatable(L, LG_FACTORS)) {
@@ -74,6 +79,7 @@ static int push_solution(lua_State *L, const struct factors *f, int idx, const c
         lg_push_from_table(L, idx, RT_DTYPE_COUNT, f->device);
         lua_replace(L, idx);
     }
+    if (!lg_test_array(L, idx)) luaL_error(L, "%s: b is %s, expected an array or list", what, lg_type_name(L, idx));
     const struct rt_array *b = lg_check_array(L, idx);
     lg_check(L, kn_check_real(b, what, lg_error_box(L)));
     if (rt_array_device(b) != f->device)
@@ -105,7 +111,11 @@ static int spsolve(lua_State *L)
     if (lg_test_array(L, 1))
         return luaL_error(L, "spsolve: A is an array, expected a sparse matrix; gpu.linalg.solve takes arrays");
     luaL_checkany(L, 2);
-    return push_solution(L, push_factors(L, 1), 2, "spsolve");
+    lua_settop(L, 2);
+    struct factors *f = push_factors(L, 1);
+    push_solution(L, f, 2, "spsolve");
+    release(f);
+    return 1;
 }
 
 static int solve_by_factors(lua_State *L)

@@ -313,7 +313,12 @@ static struct rt_storage *empty_storage(struct rt_device *d, struct rt_error *e)
     return &b->storage;
 }
 
-static atomic_size_t held; /* bytes of all storages */
+static atomic_size_t held; /* bytes of all storages, and elsewhere */
+
+void rt_memory_held_elsewhere(int64_t bytes)
+{
+    atomic_fetch_add_explicit(&held, (size_t)bytes, memory_order_relaxed);
+}
 
 size_t rt_memory_held(void)
 {

@@ -49,8 +49,10 @@ struct rt_memory_stats {
     uint64_t allocations, driver_allocations;
 };
 void rt_memory_stats(struct rt_device *d, struct rt_memory_stats *out);
-/* Bytes of the storages that live, on all devices together. */
+/* Bytes of the storages that live, on all devices together, and of what is held elsewhere. */
 size_t rt_memory_held(void);
+/* So many bytes more, or less, are held by an object in memory of another kind that goes with the object. */
+void rt_memory_held_elsewhere(int64_t bytes);
 /* From now on a released block is not handed out again before 64 MiB of others were released after it, or memory is
  * short: who still uses it is found out. */
 void rt_memory_keep_released(struct rt_device *d);
