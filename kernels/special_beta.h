@@ -155,8 +155,9 @@
         if (q <= 0 && floor(q) == q) return 1 / (q - q);                                                               \
         if (q > 0) return q - q != 0 ? 0 : s - s != 0 ? (q < 1 ? s : q == 1 ? 1 : 0) : zeta_above_(s, q);              \
         if (floor(s) != s || s - s != 0) return (q - q) / (q - q);                                                     \
-        const double above = q - floor(q), below = 1 - above, sign = floor(s / 2) * 2 == s ? 1 : -1;                   \
-        return zeta_above_(s, above) + sign * (zeta_above_(s, below) - zeta_above_(s, 1 - q));                         \
+        const double above = q - floor(q), below = floor(q) + 1 - q, sign = floor(s / 2) * 2 == s ? 1 : -1;            \
+        /* Between two whole numbers both are the same, and for odd s nothing is left of them but the last. */         \
+        return zeta_above_(s, above) + sign * zeta_above_(s, below) - sign * zeta_above_(s, 1 - q);                    \
     }                                                                                                                  \
     KN_FN double polygamma_(double n, double x)                                                                        \
     {                                                                                                                  \

@@ -92,12 +92,12 @@ static int attention(lua_State *L)
 static int embedding(lua_State *L)
 {
     const struct rt_array *w = lg_check_form(L, 2);
-    const struct rt_array *indices = lg_step_array(L, 1, w, RT_INT64);
+    const struct rt_array *indices = lg_test_array(L, 1) ? lg_form(L, 1) : NULL; /* of a list take says what is wrong */
     char text[256];
     if (w->ndim != 2)
         return luaL_error(L, "embedding: weight has the shape %s, expected (rows, features)",
                           rt_shape_text(w->ndim, w->shape, text, sizeof text));
-    if (rt_dtypes[indices->dtype].kind == 'f' || rt_is_complex(indices->dtype) || indices->dtype == RT_BOOL)
+    if (indices && !strchr("iu", rt_dtypes[indices->dtype].kind))
         return luaL_error(L, "embedding: indices are %s, expected integers; x:to(\"int64\") makes some",
                           rt_dtypes[indices->dtype].name);
     lg_step(L, "take", "vvi", 2, 1, (int64_t)1);

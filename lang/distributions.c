@@ -253,6 +253,15 @@ static int multivariate_normal(lua_State *L)
     return finish(L, &w);
 }
 
+/* Pushes the logarithms of gamma numbers of the shape k, which may be too small to be numbers themselves: those of k
+ * below 1 are those of k + 1 times a uniform one to the power 1 / k. */
+static int push_log_gamma(lua_State *L, const struct wanted *w, double k)
+{
+    int log = lg_step(L, "log", "v", push_gamma(L, w, k < 1 ? k + 1 : k, 1));
+    if (k >= 1) return log;
+    return lg_step(L, "sub", "vv", log, push_exponential(L, w, 1 / fmax(k, 1e-300)));
+}
+
 /* Gamma numbers over their sums. */
 static int dirichlet(lua_State *L)
 {
@@ -269,12 +278,12 @@ static int dirichlet(lua_State *L)
     parts = lua_gettop(L);
     for (int64_t i = 1; i <= n; i++) {
         lua_rawgeti(L, list, i);
-        push_gamma(L, &w, check_positive(L, parts + 1, "dirichlet", "alpha"), 1);
+        lua_pushvalue(L, push_log_gamma(L, &w, check_positive(L, parts + 1, "dirichlet", "alpha")));
         lua_rawseti(L, parts, i);
         lua_settop(L, parts);
     }
     int all = lg_step(L, "gpu.stack", "vi", parts, (int64_t)-1);
-    lg_step(L, "div", "vv", all, lg_step(L, "sum", "vib", all, (int64_t)-1, 1));
+    lg_step(L, "softmax", "vi", all, (int64_t)-1);
     return finish(L, &w);
 }
 

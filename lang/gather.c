@@ -255,6 +255,8 @@ static void reduce_into(lua_State *L, const struct rt_array *a)
     if (!itself) { /* an extreme of some value and all values is theirs */
         struct rt_array place = *a;
         place.ndim = 0;
+        value = lg_push_apart(L, value, a);
+        x.picks[0].index = lg_push_apart(L, x.picks[0].index, a);
         scatter_by(L, &x, reduce >= AMAX ? value : push_full(L, &place, reduce == PROD), REPLACE);
     }
     scatter_by(L, &x, value, ops[reduce]);

@@ -112,12 +112,17 @@ static void fill_diagonal_of(lua_State *L, const struct rt_array *a)
         n = a->shape[i] < n ? a->shape[i] : n;
         stride += a->strides[i];
     }
-    const struct rt_array *value = lg_push_value(L, 2, a);
+    const struct rt_array *value = lg_push_apart(L, lg_push_value(L, 2, a), a);
     if (value->ndim > 1)
         luaL_error(L, "fill_diagonal: the value has %d axes, expected a number or one axis", value->ndim);
-    const int64_t rows = a->shape[0], turn = a->shape[1] + 1, length = value->ndim ? value->shape[0] : 1;
+    const int64_t rows = a->shape[0], turn = a->shape[1] + 1, between = wrap && a->ndim == 2 ? turn : rows;
+    int64_t elements = 0;
+    for (int64_t at = 0; at < rows && n > 0; at += between) elements += rows - at < n ? rows - at : n;
+    if (value->ndim && value->shape[0] < elements)
+        luaL_error(L, "fill_diagonal: there are %I values, fewer than the diagonal's %I elements",
+                   (LUAI_UACINT)value->shape[0], (LUAI_UACINT)elements);
     struct rt_array part = *value;
-    for (int64_t at = 0, done = 0; at < rows && n > 0; at += wrap && a->ndim == 2 ? turn : rows) {
+    for (int64_t at = 0, done = 0; at < rows && n > 0; at += between) {
         line.ndim = 1;
         line.offset = a->offset + at * a->strides[0];
         line.strides[0] = stride;
@@ -125,9 +130,6 @@ static void fill_diagonal_of(lua_State *L, const struct rt_array *a)
         if (value->ndim) {
             part.shape[0] = line.shape[0];
             part.offset = value->offset + done * value->strides[0];
-            if (done + part.shape[0] > length)
-                luaL_error(L, "fill_diagonal: there are %I values, fewer than the diagonal has elements",
-                           (LUAI_UACINT)length);
         }
         lg_check(L, kn_copy(&line, &part, lg_error_box(L)));
         done += line.shape[0];

@@ -286,6 +286,14 @@ const struct rt_array *lg_push_value(lua_State *L, int idx, const struct rt_arra
     return out;
 }
 
+const struct rt_array *lg_push_apart(lua_State *L, const struct rt_array *read, const struct rt_array *written)
+{
+    if (read->storage != written->storage) return read;
+    struct rt_array *out = lg_new_array(L);
+    lg_check(L, kn_convert(read, read->dtype, rt_array_device(read), out, lg_error_box(L)));
+    return out;
+}
+
 /* What waits is computed where it is wanted. It does not read the target: what does was evaluated before. */
 static void copy_to_view(lua_State *L, struct rt_array *target, int idx)
 {

@@ -57,5 +57,7 @@ void lg_check_assigned(lua_State *L, int value, enum rt_dtype dtype);
 void lg_check_assignable(lua_State *L, const struct rt_array *value, int ndim, const int64_t *shape, const char *by);
 /* Pushes what is to be assigned, the value at idx, as an array of the target's dtype and on its device. */
 const struct rt_array *lg_push_value(lua_State *L, int idx, const struct rt_array *target);
+/* `read` itself, or where it shares memory with `written` a copy of it, pushed: for what is read more than once. */
+const struct rt_array *lg_push_apart(lua_State *L, const struct rt_array *read, const struct rt_array *written);
 
 #endif

@@ -5,7 +5,7 @@
 int lg_push_overlapped(lua_State *L, int idx, int64_t step)
 {
     const struct rt_array *a = lg_form(L, idx);
-    int64_t batch = a->shape[0], count = a->shape[1], n = a->shape[2], parts = (n + step - 1) / step;
+    int64_t batch = a->shape[0], count = a->shape[1], n = a->shape[2], parts = (n - 1) / step + 1;
     const char *dtype = rt_dtypes[a->dtype].name, *device = rt_array_device(a)->name;
     int whole = idx;
     if (parts * step > n) {
@@ -43,7 +43,8 @@ static int fold(lua_State *L)
     if (count == 0 || n == 0)
         return luaL_error(L, "fold: x has the shape %s, expected a window or more, of an element or more",
                           rt_shape_text(x->ndim, x->shape, text, sizeof text));
-    if (__builtin_mul_overflow(count - 1 + (n + step - 1) / step, step, &length))
+    if (count == 1) step = n; /* nothing comes behind it */
+    if (__builtin_mul_overflow(count - 1 + (n - 1) / step + 1, step, &length))
         return luaL_error(L, "fold: %I windows %I apart reach further than an integer", (LUAI_UACINT)count,
                           (LUAI_UACINT)step);
     int k = 0;

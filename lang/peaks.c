@@ -138,10 +138,11 @@ static void keep_apart(struct peaks *p, double distance, struct place *order, bo
 
 /* How far a peak stands out: above the higher one of the lowest elements that lie between it and the next higher
  * element on each side, at most `reach` away. */
-static void find_prominences(struct peaks *p, int64_t reach)
+static void find_prominences(lua_State *L, struct peaks *p, int64_t reach)
 {
     for (int64_t i = 0; i < p->count; i++) {
         struct peak *k = &p->peak[i];
+        if (i % 16 == 0) lg_poll(L); /* each way may go through all elements */
         int64_t first = k->at > reach ? k->at - reach : 0, last = p->n - 1 - k->at > reach ? k->at + reach : p->n - 1;
         int64_t left = k->at, right = k->at;
         for (int64_t j = k->at - 1; j >= first && p->x[j] <= p->x[k->at]; j--)
@@ -277,7 +278,7 @@ static int find_peaks(lua_State *L)
         keep_apart(&p, ceil(distance), order, lua_newuserdatauv(L, (size_t)p.count, 0));
     }
     bool stands = prominence.given || width.given;
-    if (stands) find_prominences(&p, wlen < (double)p.n * 2 ? (int64_t)ceil(wlen) / 2 : p.n);
+    if (stands) find_prominences(L, &p, wlen < (double)p.n * 2 ? (int64_t)ceil(wlen) / 2 : p.n);
     if (prominence.given) keep(&p, &prominence, PROMINENCE, PROMINENCE);
     if (width.given) {
         find_widths(&p, part);

@@ -95,6 +95,7 @@ static int sosfreqz(lua_State *L)
     struct frequencies f = push_frequencies(L, "sosfreqz", 2);
     for (int64_t i = 0; i < f.count; i++) {
         double complex z = cexp(-I * f.radians[i]), v = 1;
+        if (i % 1024 == 0) lg_poll(L);
         for (int64_t k = 0; k < s.count; k++) v *= polynomial(s.rows[k], 3, z) / polynomial(s.rows[k] + 3, 3, z);
         f.response[i] = v;
     }

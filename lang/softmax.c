@@ -107,6 +107,10 @@ static void check_target(lua_State *L, struct entropy *s, const char *wide)
     if (x->ndim < 2 || (!same && !fits)) fail_shapes(L, x, target);
     s->classes = fits;
     s->target = lg_step(L, "to", "vs", 2, fits ? "int64" : wide);
+    if (fits && rt_dtypes[target->dtype].kind == 'f' && rt_array_size(target) > 0) {
+        lg_step(L, "any", "v", lg_step(L, "ne", "vv", 2, s->target));
+        if (lua_toboolean(L, -1)) luaL_error(L, "cross_entropy: classes are whole numbers, and not all of these are");
+    }
     if (fits) s->target = lg_step(L, "unsqueeze", "vi", s->target, (int64_t)2);
     if (same && rt_dtypes[target->dtype].kind != 'f')
         luaL_error(L, "cross_entropy: probabilities are floats, not %s; classes have the shape (N, ...)",

@@ -205,12 +205,13 @@ static int unstack(lua_State *L)
     int64_t n = a->shape[axis];
     lua_createtable(L, (int)(n < MOST_PARTS ? n : MOST_PARTS), 0);
     for (int64_t i = 0; i < n; i++) {
-        struct rt_array one;
-        lg_check(L, rt_array_select(a, axis, i, a->ndim == 1 ? &one : lg_new_array(L), lg_error_box(L)));
-        if (a->ndim == 1) {
+        struct rt_array one = *a; /* borrowed */
+        one.ndim = 0;
+        one.offset += i * a->strides[axis];
+        if (a->ndim == 1)
             lg_push_element(L, &one);
-            rt_array_release(&one);
-        }
+        else
+            lg_check(L, rt_array_select(a, axis, i, lg_new_array(L), lg_error_box(L)));
         lua_rawseti(L, -2, i + 1);
     }
     return 1;

@@ -82,6 +82,9 @@ def beta_cases(g):
     yield "x:betainc(y, z)", (a, b, np.clip(a / (a + b) * np.exp(g.standard_normal(600) * 0.5), 0, 1)), s.betainc
     yield "x:betainc(y, z)", (a, b, g.random(600)), s.betainc
     yield "x:zeta(y)", (g.uniform(1.01, 20, 300), spread(g, -1, 2)), s.zeta
+    # Between two whole numbers the terms of odd orders cancel but for those from 1 - y on.
+    yield "x:zeta(y)", (np.array([23.0, 3, 5, 61, 9]), np.array([-0.5, -2.5, -1.5, -0.5, -40.5])), lambda x, y: s.zeta(x, 1 - y)
+    yield "x:zeta(y)", (np.array([5.0, 4, 3, 2]), np.array([-1e-3, -3.25, -7.999, -0.5])), s.zeta
     yield "x:zeta()", (g.uniform(1.01, 20, 300),), s.zeta
     yield "x:polygamma(y)", (whole(0, 12), spread(g, -1, 2)), s.polygamma
     yield "x:ellipk()", (np.concatenate([g.uniform(-9, 1, 300), [0, 1, 1.5, -1e6]]),), s.ellipk
