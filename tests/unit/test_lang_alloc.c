@@ -75,6 +75,46 @@ static const char script[] =
     "  assert(x[1]:median() and x[1]:topk(2).size == 2 and #gpu.memory(device).arrays > 0)\n"
     "end\n";
 
+/* What is put together from steps, or found on the host in memory of its own. */
+static const char by_steps[] =
+    "local gpu = ...\n"
+    "local nd, sp = gpu.ndimage, gpu.sparse\n"
+    "for _, device in ipairs({'cpu', 'simt'}) do\n"
+    "  gpu.lazy(device == 'simt' and 'always' or 'never')\n"
+    "  local x = gpu.array({{1, 2, 3, 0}, {4, 5, 6, 0}, {7, 1, 9, 2}}, device)\n"
+    "  local line, i = x:reshape(12), gpu.array({1, 3, 3}, 'int64', device)\n"
+    "  local at, known = gpu.find_peaks(line, {height = 2, distance = 2, prominence = 1, width = 0, plateau_size = 1})\n"
+    "  assert(#at > 1 and #known.widths == #at)\n"
+    "  assert(gpu.savgol_filter(x, 3, 1, {axis = 1}).size == 12 and gpu.medfilt(line):max() > 0)\n"
+    "  assert(#gpu.resample_poly(line, 3, 2) == 18 and #gpu.resample(line, 5) == 5 and #gpu.decimate(line, 2, 4, 'fir') == 6)\n"
+    "  assert(#gpu.detrend(line, {breaks = {4}}) == 12 and gpu.chirp(line, 1, 1, 2):max() <= 1)\n"
+    "  assert(#gpu.ellip(3, 1, 40, 0.3) == 2 and #gpu.freqz({1, 2}, {1, 0.5}, 4) == 4)\n"
+    "  local d, where = nd.distance_transform_edt(x, {return_indices = true})\n"
+    "  assert(d:max() > 1 and where.size == 24)\n"
+    "  assert(nd.sum_labels(x, x:to('int32'), {1, 9}):sum() == 11 and #nd.find_objects(x:to('int32')) == 9)\n"
+    "  assert(nd.median(x, x:to('int32'), 1) == 1 and nd.maximum_position(x, x:to('int32'), 9)[1] == 3)\n"
+    "  assert(nd.binary_fill_holes(x):any() and nd.rank_filter(x, 2, 3).size == 12 and nd.white_tophat(x, 2).size == 12)\n"
+    "  assert(gpu.cdist(x, x, 3).size == 9 and #gpu.pdist(x) == 3)\n"
+    "  local a = sp.diags({-1, 3, -1}, {-9, 0, 9}, {12, 12}, device)\n"
+    "  assert(sp.factorized(a)(line).size == 12 and sp.spsolve(a, line).size == 12)\n"
+    "  assert(sp.minres(a, line, {steps = 2}).size == 12 and sp.lsqr(a, line, {steps = 2}).size == 12)\n"
+    "  assert(gpu.interpolate(x:reshape(1, 3, 4), 2, nil, 'linear').size == 6)\n"
+    "  assert(gpu.grid_sample(x:reshape(1, 1, 3, 4), gpu.zeros(1, 1, 2, 2, device)).size == 2)\n"
+    "  assert(gpu.scaled_dot_product_attention(x, x, x, {causal = true}).size == 12 and gpu.cross_entropy(x, i) > 0)\n"
+    "  assert(gpu.dropout(x, 0.5).size == 12 and gpu.embedding(i, x).size == 12 and gpu.fold(x, 1, 2).size == 8)\n"
+    "  local bits = x:gt(2):packbits(2)\n"
+    "  assert(bits:unpackbits(2, 4):sum() == x:gt(2):sum() and #line:partition({3, 5}) == 12 and #line:argpartition(4) == 12)\n"
+    "  assert(x:to('float64'):argpartition(2).size == 12 and line:kthvalue(1) == 0 and line:mode() == 0)\n"
+    "  assert(line:scatter_reduce(1, i, line['1:3'], 'mean', false).size == 12 and x:index_add(1, i, 1):sum() > 40)\n"
+    "  assert(x:fill_diagonal({1, 2, 3})[{3, 3}] == 3 and #x:unstack(2) == 4 and #line:unstack() == 12 and #x:trim_zeros() == 3)\n"
+    "  assert(x:vdot(x) > 0 and x:cumulative_trapezoid{initial = 0}.size == 12 and x:logcumsumexp(1)[{3, 1}] > 7)\n"
+    "  assert(x:var{where = x:gt(1)} > 0 and select(2, x:frexp()):max() == 4 and #gpu.tril_indices(x) == 6)\n"
+    "  assert(gpu.linalg.null_space(x).size == 4 and gpu.linalg.toeplitz(line).size == 144)\n"
+    "  assert(gpu.random.generator(1):dirichlet({0.5, 2}, 3, device).size == 6 and gpu.zeta(line + 2)[1] > 1)\n"
+    "end\n";
+
+static const char *chosen = script;
+
 struct countdown {
     long left; /* allocations that still succeed; negative: all do */
     size_t bytes;
@@ -128,7 +168,7 @@ static lua_State *open_state(struct countdown *c)
 
 static int run_script(lua_State *L)
 {
-    luaL_loadstring(L, script);
+    luaL_loadstring(L, chosen);
     lua_pushvalue(L, 1);
     lua_call(L, 1, 0);
     return 0;
@@ -166,8 +206,9 @@ static void collect_and_check(lua_State *L)
     CHECK_INT(bytes_in_use(), 0);
 }
 
-TEST(allocations_of_lua)
+static void fail_each_of_lua(const char *code)
 {
+    chosen = code;
     struct countdown c = {.left = -1};
     lua_State *L = open_state(&c);
     CHECK_INT(protected_run(L), LUA_OK); /* what is made once is made now */
@@ -189,6 +230,15 @@ TEST(allocations_of_lua)
     CHECK_INT(c.bytes, 0);
 }
 
+TEST(allocations_of_lua)
+{
+    fail_each_of_lua(script);
+}
+TEST(allocations_of_lua_in_steps)
+{
+    fail_each_of_lua(by_steps);
+}
+
 TEST(opening_the_library)
 {
     long n = 0;
@@ -208,8 +258,9 @@ TEST(opening_the_library)
     CHECK(n > 100);
 }
 
-TEST(allocations_of_the_runtime)
+static void fail_each_of_the_runtime(const char *code)
 {
+    chosen = code;
     struct countdown c = {.left = -1};
     lua_State *L = open_state(&c);
     CHECK_INT(protected_run(L), LUA_OK);
@@ -231,6 +282,15 @@ TEST(allocations_of_the_runtime)
     CHECK(failures > 10);
     collect_and_check(L);
     lua_close(L);
+}
+
+TEST(allocations_of_the_runtime)
+{
+    fail_each_of_the_runtime(script);
+}
+TEST(allocations_of_the_runtime_in_steps)
+{
+    fail_each_of_the_runtime(by_steps);
 }
 
 TEST(a_full_device_collects)
