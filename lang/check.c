@@ -389,9 +389,9 @@ static const struct lg_function functions[] = {
      "and no fence with an atomic, puts in order, whichever came first; lanes of one warp are not in step. Who reads what "
      "was written by an atomic or a volatile access, or made of it by further atomics, comes behind what the writer had done and seen before its last fence, and behind nothing else "
      "(in a launch where too many do so, after some millions of steps, behind all that was released until then). Writes of "
-     "the same value are no race, unless the checks are \"strict\": by the PTX memory model they are. What cp.async and cp.async.bulk read and write races with whoever touches it before it was waited for; who waits for a phase of an mbarrier comes behind those that arrived in it. What is found does not depend on the order that threads ran in, unless the checks are not strict, where a race may be passed over: "
-     "a thread stores to a place twice, or reads it and stores, and what it, or one that comes behind it, leaves there is what another one "
-     "stores there, or lanes of a warp store the number of the round to one place in each round of a loop. "
+     "the same value are no race, unless the checks are \"strict\": by the PTX memory model they are. What cp.async and cp.async.bulk read and write races with whoever touches it before it was waited for; who waits for a phase of an mbarrier comes behind those that arrived in it. What is found does not depend on the order that threads ran in, except that, unless the checks are strict, "
+     "a race may be passed over where two threads leave one value in a place: that of the one's store with what the other, or a thread that it comes behind, "
+     "did there before, if that was to read or to store another value. "
      "\"race between streams\" is told on every device, of array operations and copies, too: see gpu.stream.",
      "local shift = gpu.kernel [[\n"
      "  __global__ void shift(float *x) {\n"

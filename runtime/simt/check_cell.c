@@ -335,6 +335,7 @@ void simt_race_cells(const struct access *a, unsigned lane, bool shared, const s
     struct actor x = {
         .access = a, .lane = lane, .me = record_of(a, shared) + ((uint64_t)lane << THREAD_AT), .shared = shared};
     touch(&x, t->writes + first, all, a->bytes >> t->log, t->log);
+    a->block->judged |= 1u << lane;
 }
 
 void simt_race_store(const struct access *a, uint64_t address, unsigned bytes, unsigned lane)

@@ -67,11 +67,13 @@ static inline bool excused(const struct actor *x, record r)
     return !in_step || !mine->is_volatile || !theirs->is_volatile;
 }
 
-/* Did another lane of this very instruction make the record? */
+/* Did another lane of this very instruction make the record? Not so if the lane has none of it yet: then it is of a
+ * round before. */
 static inline bool is_of_this(const struct actor *x, record r)
 {
     const struct access *a = x->access;
     unsigned other = record_thread(r) % SIMT_WARP;
+    if (!(a->block->judged >> other & 1)) return false;
     return ((r ^ x->me) & ~(UINT64_C(31) << THREAD_AT)) == 0 && other != x->lane && a->at[other] == a->at[x->lane];
 }
 

@@ -193,6 +193,7 @@ static void reach_lane(const struct access *a, record me, const struct block *ow
 
 void simt_reach_touch(const struct access *a, uint32_t m, struct worker *const *owners)
 {
+    a->block->judged = 0;
     EACH_LANE(l, m)
     {
         const struct block *owner = owners[l]->observed;
@@ -202,6 +203,7 @@ void simt_reach_touch(const struct access *a, uint32_t m, struct worker *const *
         if (owner != a->block) reach_lane(a, me, owner);
         for (uint64_t cell = a->at[l] >> log; cell <= (a->at[l] + a->bytes - 1) >> log; cell++)
             touch_cell(a, l, me, owner, (uint32_t)cell);
+        a->block->judged |= 1u << l;
     }
 }
 

@@ -138,6 +138,7 @@ struct block {
     struct bounds *ranges; /* of the terms that conditions are made of; NULL: there are no conditions */
     uint32_t meetings;     /* of all its threads */
     bool flushed, excused; /* the cells were asked; what they say depends on values or on other blocks */
+    uint32_t judged;       /* lanes of the store at hand that have left their records */
     struct tags tags;
     uint8_t formless[FORMLESS];     /* by instruction, and some more: how often its words had no form */
     struct copies *copies;          /* NULL until there is one */
@@ -211,6 +212,7 @@ struct simt_check {
     const struct check_vectors *vectors; /* check_cells.h */
     bool releases_some;                  /* there are instructions that release */
     bool meets_some;                     /* or barriers of some of a block's threads, or of a cluster */
+    bool warps_meet, waits;              /* there are barriers of whole warps; loads that may wait for others */
     bool follows_texels;                 /* textures and surfaces can race: check_texels.c */
     bool stores_texels;                  /* there are stores to surfaces, or reductions */
     bool narrow;                         /* there are accesses of less than 4 bytes that may be to shared memory */

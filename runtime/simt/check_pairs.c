@@ -194,7 +194,7 @@ static inline bool is_same(const struct toucher *t, short_record other, unsigned
     const struct access *a = t->access;
     const short_record lanes = ((1u << 5) - 1) << MOMENT_BITS;
     unsigned l = (other & lanes) >> MOMENT_BITS;
-    bool of_this = !((other ^ t->me) & ~lanes) && l != lane && a->at[l] == a->at[lane];
+    bool of_this = a->block->judged >> l & 1 && !((other ^ t->me) & ~lanes) && l != lane && a->at[l] == a->at[lane];
     return is_there(of_this ? stored_at(a, l) : place_in_host(a->at[lane]), stored_at(a, lane), a->bytes);
 }
 
@@ -304,7 +304,11 @@ bool simt_pair_touch(const struct toucher *t, pair *p, unsigned log, unsigned la
     unsigned n = a->bytes >> log;
     uint64_t v, to;
     if (t->moment == MOMENTS || n == 0) return false;
-    if (n > 1) return touch_several(t, p, n, log, lane);
+    if (n > 1) {
+        bool done = touch_several(t, p, n, log, lane);
+        a->block->judged |= (uint32_t)done << lane;
+        return done;
+    }
     if (a->kind == ACCESS_READ) { /* most often there is nothing to change */
         v = atomic_load_explicit(p, memory_order_acquire);
         if (v && v < PAIR_BUSY && follow(t, v, lane, &to) && to == v) return true;
@@ -314,6 +318,7 @@ bool simt_pair_touch(const struct toucher *t, pair *p, unsigned log, unsigned la
     bool ok = v != PAIR_CLOSED && (follow(t, v, lane, &to) || look_closer(t, &v, 1, log, lane, &to));
     if (ok) store(a, lane);
     give(p, ok ? to : v);
+    a->block->judged |= (uint32_t)ok << lane;
     return ok;
 }
 

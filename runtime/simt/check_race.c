@@ -52,6 +52,12 @@ static bool touch_cells(const struct access *a, record *w, uint32_t all, unsigne
     return true;
 }
 
+/* n lanes from `first` on have left their records. */
+static void note_judged(const struct access *a, unsigned first, unsigned n)
+{
+    a->block->judged |= (uint32_t)(((UINT64_C(1) << n) - 1) << first);
+}
+
 /* Neighbours from lane `first` on; `bytes` of them from cell on, `offset` bytes behind what the first lane touches. */
 static void touch_run(const struct access *a, const struct cell_table *l, uint32_t all, uint32_t cell, unsigned bytes,
                       unsigned first, unsigned offset, bool shared)
@@ -61,8 +67,10 @@ static void touch_run(const struct access *a, const struct cell_table *l, uint32
     for (unsigned k = 0, part; k < n; k += part) {
         part = n - k < SIMT_WARP ? n - k : SIMT_WARP;
         if (!replaces_none(a) && !a->alike && part > FEW &&
-            touch_cells(a, l->writes + cell + k, all, part, first, skip + k, shift, &t))
+            touch_cells(a, l->writes + cell + k, all, part, first, skip + k, shift, &t)) {
+            note_judged(a, first + ((skip + k) >> shift), (part + (1u << shift) - 1) >> shift);
             continue;
+        }
         unsigned step = a->bytes >> l->log;
         for (unsigned j = 0; j < part; j += step)
             simt_race_cells(a, first + ((skip + k + j) >> shift), shared, l, cell + k + j, all);
@@ -113,6 +121,7 @@ static void run_in_line(const struct access *a, struct line *l, uint64_t start, 
     unsigned offset = (unsigned)(at - start), lane = first + offset / a->bytes;
     lock_line(a->check, l);
     bool fits = run_in_strips(a, l, at, bytes, lane);
+    if (fits) note_judged(a, lane, (bytes + a->bytes - 1) / a->bytes);
     if (!fits) refresh(a->check, l);
     if (!fits && made(a, simt_shadow_line(a->check, l, log_of(a->bytes)))) {
         const struct cell_table *t = &strips_of(l)->cells;
@@ -196,7 +205,9 @@ static void store_cells(const struct access *a, record *const *cells, const stru
         if (write || mine) cells[l][all] = c->a[l];
         if (write || mine || c->b[l] == c->me[l]) cells[l][2 * all] = c->b[l];
     }
-    EACH_LANE_OF(lane, overtaken(cells, c, first, offset))
+    uint32_t lost = overtaken(cells, c, first, offset);
+    if (write) a->block->judged |= m & ~lost;
+    EACH_LANE_OF(lane, lost)
     {
         if (write)
             simt_race_cells(a, lane, true, line, (uint32_t)(cells[lane] - line->writes), all);
@@ -368,9 +379,12 @@ static void touch(const struct access *a, uint32_t m, bool shared)
     }
     if (a->kind == ACCESS_READ && a->check->exact && now_of(a, shared).parting) m = touch_alike(a, m, shared);
     if (!m) return;
+    uint32_t all = m;
     if (!shared) m = simt_race_own(a, m);
+    a->block->judged |= all & ~m;
     if (!m) return;
     if (!shared) m = simt_race_some(a, m);
+    a->block->judged |= all & ~m;
     if (!m) return;
     bool rows = n == SIMT_WARP && a->at[0] == a->at[15] && a->at[16] == a->at[31]; /* a value for each half */
     if (a->kind == ACCESS_READ && rows) m = simt_race_distinct(a, m);
@@ -397,6 +411,7 @@ void simt_race_touch(const struct access *a, uint32_t m, bool shared)
 {
     const struct insn *code = a->check->program->code;
     bool *unnoted = &a->block->readers.unnoted, was = *unnoted; /* what is kept elsewhere may be touched in between */
+    a->block->judged = 0;
     *unnoted = is_reader(a, shared) && (a->insn < code || a->insn >= code + a->check->program->code_count);
     touch(a, m, shared);
     *unnoted = was;

@@ -67,6 +67,7 @@ static bool touch_line(const struct toucher *t, struct line *l, unsigned lane)
     lock_line(c, l);
     if (words && l->launch == c->number && !(l->kind & LINE_PAIRS)) done = touch_strips(c, l, &s, &t->now, write);
     if (done) store(a, lane);
+    a->block->judged |= (uint32_t)done << lane;
     bool pairs = !done && make_pairs(c, l, log);
     unlock_line(c, l);
     if (!pairs) return done;
@@ -209,6 +210,7 @@ static inline __attribute__((always_inline)) uint32_t touch_lanes(const struct t
         if (fine && !claim(&x, p, me + (l << MOMENT_BITS), x.host + offset, x.from + (size_t)x.step * l, 1u << log))
             fine = simt_pair_touch(t, p, log, l);
         left |= (uint32_t)!fine << l;
+        t->access->block->judged |= (uint32_t)fine << l;
     }
     return left;
 }

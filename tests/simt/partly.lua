@@ -104,6 +104,26 @@ case("two warps of three meet, and some have read places of their own, too", [[
   }
 ]], "1 5, 2 5")
 
+case("a warp meets, and waits before it for a flag of another one, which has read", [[
+  if (warp < 2) GET(M + 5);
+  if (me == 32) vflag[0] = 1;
+  if (warp == 0) {
+    while (!vflag[0]) {}
+    __syncwarp();
+    if (me == 3) PUT(M + 5);
+  }
+]], "1 6")
+
+case("a warp meets, and waits for a flag of another one, which has not read", [[
+  if (warp == 0) GET(M + 5);
+  if (me == 32) vflag[0] = 1;
+  if (warp == 0) {
+    while (!vflag[0]) {}
+    __syncwarp();
+    if (me == 3) PUT(M + 5);
+  }
+]], "")
+
 case("halves of two warps meet, and a lane of the other half has read", [[
   if (lane < 17 && warp < 2) GET(M + 5);
   if (lane < 16 && warp < 2) {
