@@ -169,23 +169,9 @@ static int spectrogram(lua_State *L)
     return 3;
 }
 
-/* gpu.lombscargle(t, x, w) */
-static int lombscargle(lua_State *L)
+/* Pushes the powers by the frequencies at a stack index, a column, of values at times. */
+static int push_powers(lua_State *L, int times, int values, int rates)
 {
-    static const char *const names[] = {"t", "x", "w"};
-    const char *what = "lombscargle";
-    const struct rt_array *t = lg_step_array(L, 1, NULL, RT_FLOAT64), *x = lg_step_array(L, 2, t, RT_FLOAT64);
-    const struct rt_array *w = lg_step_array(L, 3, t, RT_FLOAT64), *each[] = {t, x, w};
-    char text[256];
-    for (int i = 0; i < 3; i++) {
-        lg_check(L, kn_check_real(each[i], what, lg_error_box(L)));
-        if (each[i]->ndim != 1 || (i == 1 && x->shape[0] != t->shape[0]))
-            return luaL_error(L, "%s: %s has the shape %s, expected one axis%s", what, names[i],
-                              rt_shape_text(each[i]->ndim, each[i]->shape, text, sizeof text),
-                              i == 1 ? ", as long as that of t" : "");
-    }
-    int times = lg_step(L, "to", "vs", 1, "float64"), values = lg_step(L, "to", "vs", 2, "float64");
-    int rates = lg_step(L, "unsqueeze", "vi", lg_step(L, "to", "vs", 3, "float64"), (int64_t)2);
     int turns = lg_step(L, "mul", "vv", rates, times), c = lg_step(L, "cos", "v", turns),
         s = lg_step(L, "sin", "v", turns);
     lg_check_array(L, c); /* once, for all sums */
@@ -209,7 +195,44 @@ static int lombscargle(lua_State *L)
                      lg_step(L, "mul", "vv", s2, cc));
     int power = lg_step(L, "add", "vv", lg_step(L, "div", "vv", lg_step(L, "square", "v", a), aa),
                         lg_step(L, "div", "vv", lg_step(L, "square", "v", b), bb));
-    lg_step(L, "mul", "vn", power, 0.5);
+    return lg_step(L, "mul", "vn", power, 0.5);
+}
+
+#define MOST_TURNS (1 << 22) /* of which there is one for each frequency and time, so many at once */
+
+/* gpu.lombscargle(t, x, w) */
+static int lombscargle(lua_State *L)
+{
+    static const char *const names[] = {"t", "x", "w"};
+    const char *what = "lombscargle";
+    const struct rt_array *t = lg_step_array(L, 1, NULL, RT_FLOAT64), *x = lg_step_array(L, 2, t, RT_FLOAT64);
+    const struct rt_array *w = lg_step_array(L, 3, t, RT_FLOAT64), *each[] = {t, x, w};
+    char text[256];
+    for (int i = 0; i < 3; i++) {
+        lg_check(L, kn_check_real(each[i], what, lg_error_box(L)));
+        if (each[i]->ndim != 1 || (i == 1 && x->shape[0] != t->shape[0]))
+            return luaL_error(L, "%s: %s has the shape %s, expected one axis%s", what, names[i],
+                              rt_shape_text(each[i]->ndim, each[i]->shape, text, sizeof text),
+                              i == 1 ? ", as long as that of t" : "");
+    }
+    int times = lg_step(L, "to", "vs", 1, "float64"), values = lg_step(L, "to", "vs", 2, "float64");
+    int rates = lg_step(L, "unsqueeze", "vi", lg_step(L, "to", "vs", 3, "float64"), (int64_t)2);
+    int64_t count = w->shape[0], most = MOST_TURNS / (t->shape[0] + 1) + 1;
+    if (count <= most) {
+        lua_pushvalue(L, push_powers(L, times, values, rates));
+        return 1;
+    }
+    lua_newtable(L);
+    int parts = lua_gettop(L), made = 0;
+    for (int64_t from = 0; from < count; from += most) {
+        lg_poll(L);
+        int part = lg_push_narrowed(L, rates, 0, from, count - from < most ? count - from : most);
+        lg_check_array(L, part = push_powers(L, times, values, part)); /* now, so that the turns go */
+        lua_pushvalue(L, part);
+        lua_rawseti(L, parts, ++made);
+        lua_settop(L, parts);
+    }
+    lg_step(L, "gpu.concatenate", "v", parts);
     return 1;
 }
 

@@ -48,6 +48,14 @@ for _, device in ipairs { "cpu", "simt" } do
     local line = gpu.range(1, t.brief(9000, 900), 1, "float64", device) -- of which each window's polynomial is all
     assert(gpu.savgol_filter(line, t.brief(8001, 801), 3):allclose(line, 1e-11))
     assert(gpu.savgol_filter(line * line, t.brief(8001, 801), 2, 1):allclose(2 * line, 1e-8, 1e-6))
+    local w = gpu.range(0.1, t.brief(2000, 100), 0.1, "float64", device) -- more turns than are computed at once
+    local swing = (line * 0.7):sin()
+    local peak = gpu.memory(device).peak
+    local power = gpu.lombscargle(line, swing, w)
+    assert(gpu.memory(device).peak < peak + 2 ^ 28)
+    assert(power[{ { 1, 50 } }]:allclose(gpu.lombscargle(line, swing, w[{ { 1, 50 } }]), 1e-9, 1e-9))
+    assert(power[{ { -50, -1 } }]:allclose(gpu.lombscargle(line, swing, w[{ { -50, -1 } }]), 1e-9, 1e-9))
+    t.near(w[power:argmax()] % (2 * math.pi) % math.pi, 0.7, 0.05)
     local few = gpu.resample_poly(line[{ { 1, 40 } }], 65536, 65535) -- fewer values than a turn has
     t.eq(#few, 41)
     assert(few[{ { 11, 30 } }]:allclose(line[{ { 11, 30 } }], 1e-3))
