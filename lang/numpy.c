@@ -35,8 +35,9 @@
       "(gpu.ones(2, 3).T + 1):is_contiguous()")                                                                        \
     X("x:flatten() is a view where it can be one", "a copy; ravel is a view",                                          \
       "(function() local x = gpu.zeros(2) x:flatten():fill(1) return x[1] end)() == 1")                                \
-    X("x:sort() and x:put(i, y) are new arrays", "they work in place",                                                 \
-      "(function() local x = gpu.array({2, 1}) x:sort() x:put({1}, {9}) return x[1] end)() == 2")                      \
+    X("x:sort(), x:partition(k), x:put(i, y) and x:fill_diagonal(y) are new arrays", "they work in place",             \
+      "(function() local x = gpu.array({2, 1}) x:sort() x:partition(1) x:put({1}, {9}) "                               \
+      "x:reshape(2, 1):fill_diagonal(9) return x[1] end)() == 2")                                                      \
     X("x:remainder(y) is C's, beside the nearest multiple; x:mod(y) rounds down", "remainder rounds down",             \
       "gpu.array({7}):remainder(4)[1] == -1 and gpu.array({7}):mod(4)[1] == 3")                                        \
     X("x:add(1) is new, x:add_(1) works in place", "x += 1 works in place",                                            \
@@ -67,8 +68,8 @@
       "gpu.array({1}, 'int32'):bincount(3, gpu.array({5}))[2] == 5")                                                   \
     X("x:histogram(bins, range, weights) has no density", "density before weights",                                    \
       "select('#', gpu.ones(2):histogram(2)) == 2")                                                                    \
-    X("gpu.matmul of two vectors, and x:dot(y), are Lua numbers", "array scalars",                                     \
-      "math.type(gpu.matmul(gpu.ones(2), gpu.ones(2))) == 'float'")                                                    \
+    X("gpu.matmul of two vectors, x:dot(y) and x:vdot(y) are Lua numbers", "array scalars",                            \
+      "math.type(gpu.matmul(gpu.ones(2), gpu.ones(2))) .. math.type(gpu.ones(2):vdot(gpu.ones(2))) == 'floatfloat'")   \
     X("gpu.linalg.lstsq of one vector gives the residual as a Lua number", "an array of one element",                  \
       "math.type(select(2, gpu.linalg.lstsq(gpu.ones(3, 1), gpu.range(3)))) == 'float'")                               \
     X("gpu.linalg.svd and qr give thin factors, full ones by {full = true}", "svd gives full ones",                    \

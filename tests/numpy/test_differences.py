@@ -72,8 +72,9 @@ ROWS = {
         ('(np.ones((2, 3)).T + 1).flags.c_contiguous', 'False'),
     'x:flatten() is a view where it can be one':
         ('np.shares_memory(X, X.flatten()), np.shares_memory(X, X.ravel())', '(False, True)'),
-    'x:sort() and x:put(i, y) are new arrays':
-        ('np.array([2, 1]).sort(), np.array([2, 1]).put([0], [9])', '(None, None)'),
+    'x:sort(), x:partition(k), x:put(i, y) and x:fill_diagonal(y) are new arrays':
+        ('np.array([2, 1]).sort(), X.partition(0), X.put([0], [0]), np.fill_diagonal(X.reshape(2, 1), 0)',
+         '(None, None, None, None)'),
     "x:remainder(y) is C's, beside the nearest multiple; x:mod(y) rounds down":
         ('np.remainder(7, 4)', '3'),
     'x:add(1) is new, x:add_(1) works in place':
@@ -110,8 +111,8 @@ ROWS = {
         ('np.bincount(np.array([1]), None, 3).size', '3'),
     'x:histogram(bins, range, weights) has no density':
         ('len(np.histogram(np.ones(2), 2, density=True))', '2'),
-    'gpu.matmul of two vectors, and x:dot(y), are Lua numbers':
-        ("type(np.ones(2, 'float32') @ np.ones(2, 'float32')).__name__", 'float32'),
+    'gpu.matmul of two vectors, x:dot(y) and x:vdot(y) are Lua numbers':
+        ("type(np.ones(2, 'float32') @ np.ones(2, 'float32')).__name__, type(np.vdot(X, X)).__name__", "('float32', 'float64')"),
     'gpu.linalg.lstsq of one vector gives the residual as a Lua number':
         ('np.linalg.lstsq(np.ones((3, 1)), np.arange(3), rcond=None)[1].shape', '(1,)'),
     'gpu.linalg.svd and qr give thin factors, full ones by {full = true}':
