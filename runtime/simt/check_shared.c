@@ -11,7 +11,8 @@
  * what they do next, but not what other warps did. A tag of the same warp from before is as one of the past.
  *
  * The log leaves out what changes no tag: a third thread that reads, or the same one again. Not so where some threads
- * may come behind one of them and not behind another, or behind the first time and not the second. */
+ * may come behind one of them and not behind another, or behind the first time and not the second; but in a long epoch,
+ * as of a loop over a table, that is noted of its first part alone. */
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/memory.h"
@@ -21,6 +22,7 @@
 #define LAST_EPOCH (UINT32_MAX - 4 * EPOCH)
 #define FIRST_ROOM 8192
 #define LAST_ROOM  (1u << 20) /* bytes of a log; an epoch with more goes to the cells */
+#define ALL_ROOM   (1u << 16) /* bytes of it up to which all accesses are noted, where that is wanted */
 
 _Static_assert(SHARED_ROWS_UNIT == (ROW_UNIT | ROW_UNIT << ROW_BITS) &&
                    SHARED_ROWS_UNIFORM == (ROW_UNIFORM | ROW_UNIFORM << ROW_BITS),
@@ -49,8 +51,12 @@ static bool make_room(struct block *b)
 
 bool simt_shared_room(struct block *b)
 {
-    const struct tags *t = &b->tags;
+    struct tags *t = &b->tags;
     size_t used = t->log ? (size_t)(b->worker->quiet.note - t->log) : 0;
+    if (t->all && used + note_bytes(0) > ALL_ROOM) {
+        t->all = false;
+        simt_shared_quiet(b);
+    }
     return t->room - used >= note_bytes(0) || make_room(b);
 }
 
@@ -134,7 +140,8 @@ void simt_shared_quiet(struct block *b)
     k->quiet.many = t->now | TAG_MANY;
     k->quiet.first = t->now;
     k->quiet.base = t->base;
-    k->quiet.end = looks || !t->log ? NULL : t->log + t->room;
+    size_t room = t->all && t->room > ALL_ROOM ? ALL_ROOM : t->room;
+    k->quiet.end = looks || !t->log ? NULL : t->log + room;
 }
 
 bool simt_shared_new(struct block *b)
@@ -170,6 +177,7 @@ void simt_shared_meet(struct block *b)
     t->now = t->warp_met ? t->last + EPOCH : t->now + EPOCH;
     b->worker->quiet.note = t->log;
     t->slow = t->warp_met = false;
+    t->all = orders_some(b->check);
     if (t->now >= LAST_EPOCH) count_again(t);
     simt_shared_quiet(b);
 }
@@ -193,7 +201,6 @@ void simt_shared_warp_met(struct block *b, const struct warp *w)
 
 void simt_shared_start(struct block *b)
 {
-    b->tags.all = orders_some(b->check);
     simt_shared_meet(b);
     b->tags.base = b->worker->quiet.base = b->tags.now;
 }
