@@ -318,7 +318,7 @@ bool simt_pair_touch(const struct toucher *t, pair *p, unsigned log, unsigned la
     bool ok = v != PAIR_CLOSED && (follow(t, v, lane, &to) || look_closer(t, &v, 1, log, lane, &to));
     if (ok) store(a, lane);
     give(p, ok ? to : v);
-    a->block->judged |= (uint32_t)ok << lane;
+    if (a->kind == ACCESS_WRITE) a->block->judged |= (uint32_t)ok << lane;
     return ok;
 }
 

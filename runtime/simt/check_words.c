@@ -207,11 +207,13 @@ static inline __attribute__((always_inline)) uint32_t touch_lanes(const struct t
             open_page(t->access->check, &x, offset, log);
             fine = head_of(&x.lines[offset / LINE]) == x.head;
         }
-        if (fine && !claim(&x, p, me + (l << MOMENT_BITS), x.host + offset, x.from + (size_t)x.step * l, 1u << log))
+        if (fine && !claim(&x, p, me + (l << MOMENT_BITS), x.host + offset, x.from + (size_t)x.step * l, 1u << log)) {
+            t->access->block->judged |= m & ~left & ((1u << l) - 1);
             fine = simt_pair_touch(t, p, log, l);
+        }
         left |= (uint32_t)!fine << l;
-        t->access->block->judged |= (uint32_t)fine << l;
     }
+    t->access->block->judged |= m & ~left;
     return left;
 }
 
