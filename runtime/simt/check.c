@@ -198,6 +198,21 @@ static void watch_one(struct simt_check *c, const struct function *f, uint32_t p
     c->releases_some |= c->watch[pc] == WATCH_FENCE || simt_is_bulk(i) || (i->memory && i->flags & F_RELEASE);
 }
 
+/* The function is called, and those that it calls: through a pointer, any but kernels. */
+static void find_running(struct simt_check *c, uint32_t function)
+{
+    const struct simt_program *p = c->program;
+    const struct function *f = &p->functions[function];
+    if (c->runs[function]) return;
+    c->runs[function] = true;
+    for (uint32_t pc = f->setup; pc < f->end; pc++) {
+        int to = p->code[pc].run == simt_op_call ? p->calls[p->code[pc].extra].function : -2;
+        if (to >= 0) find_running(c, (uint32_t)to);
+        for (uint32_t k = 0; to == -1 && k < p->function_count; k++)
+            if (!p->functions[k].is_entry) find_running(c, k);
+    }
+}
+
 static bool launch_start(struct simt_observer *o, const struct simt_launch *l, struct simt_fault *fault)
 {
     struct simt_check *c = (struct simt_check *)o;
@@ -211,12 +226,14 @@ static bool launch_start(struct simt_observer *o, const struct simt_launch *l, s
     c->watch = rt_calloc(p->code_count + 1, sizeof *c->watch);
     c->site_of = rt_calloc(p->code_count + 1, sizeof *c->site_of);
     c->sites = rt_calloc(MAX_SITES, sizeof *c->sites);
-    if (!c->watch || !c->site_of || !c->sites) return no_memory(fault, l);
+    c->runs = rt_calloc(p->function_count, sizeof *c->runs);
+    if (!c->watch || !c->site_of || !c->sites || !c->runs) return no_memory(fault, l);
+    find_running(c, (uint32_t)(l->function->code - p->functions));
     simt_texels_find(c);
     c->mixes = simt_check_mixes(c);
-    for (uint32_t k = 0; k < p->function_count; k++) { /* but for other kernels */
+    for (uint32_t k = 0; k < p->function_count; k++) {
         const struct function *f = &p->functions[k];
-        for (uint32_t pc = f->setup; (!f->is_entry || f == l->function->code) && pc < f->end; pc++) watch_one(c, f, pc);
+        for (uint32_t pc = f->setup; c->runs[k] && pc < f->end; pc++) watch_one(c, f, pc);
     }
     for (unsigned k = 1; k < c->site_count[0]; k++)
         if (c->sites[k].access == ACCESS_WRITE) add_kept(c, k);
@@ -446,6 +463,7 @@ void simt_check_free(struct simt_check *c)
     }
     pthread_mutex_destroy(&c->lock);
     free(c->watch);
+    free(c->runs);
     free(c->site_of);
     free(c->sites);
     free(c->extents);

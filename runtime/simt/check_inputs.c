@@ -53,7 +53,7 @@ bool simt_inputs_find(struct simt_check *c)
     c->knows_inputs = !c->untracked && c->extent_count;
     for (uint32_t k = 0; k < p->function_count && c->knows_inputs; k++) {
         const struct function *f = &p->functions[k];
-        if (!f->is_entry || f == c->launch->function->code) c->knows_inputs = find_outputs(c, f);
+        if (c->runs[k]) c->knows_inputs = find_outputs(c, f);
     }
     return !c->knows_inputs || !c->output_count || simt_own_find(c);
 }

@@ -203,6 +203,7 @@ struct simt_check {
     const struct simt_program *program;
     struct simt_extent *extents;
     size_t extent_count;
+    bool *runs;        /* by function: the launch may come to it */
     uint8_t *watch;    /* enum watched, by pc */
     uint16_t *site_of; /* by pc */
     struct site *sites;

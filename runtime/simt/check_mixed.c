@@ -56,7 +56,7 @@ bool simt_check_mixes(const struct simt_check *c)
     for (int pass = 0; pass < 2; pass++) {
         for (uint32_t k = 0; k < p->function_count; k++) {
             const struct function *f = &p->functions[k];
-            for (uint32_t pc = f->setup; (!f->is_entry || f == c->launch->function->code) && pc < f->end; pc++) {
+            for (uint32_t pc = f->setup; c->runs[k] && pc < f->end; pc++) {
                 if (pass == 0 && is_special(c, pc)) add_special(c, &s, pc);
                 if (pass == 1 && is_mixed(c, &s, pc)) return true;
             }

@@ -64,7 +64,7 @@ void simt_once_add(struct simt_check *c, uint64_t allocation, bool looked_up)
     if (c->releases_some || c->once_count == MOST_ONCE || !simt_find(allocation, &b)) return;
     for (uint32_t k = 0; k < p->function_count; k++) {
         const struct function *f = &p->functions[k];
-        if ((!f->is_entry || f == c->launch->function->code) && !find_uses(c, f, allocation, &u)) return;
+        if (c->runs[k] && !find_uses(c, f, allocation, &u)) return;
     }
     bool shares = u.loads > u.stores && !u.meets;
     if (u.log == 8 || b.bytes >> u.log > UINT32_MAX || (!looked_up && !shares)) return;

@@ -474,7 +474,7 @@ static bool look_at_all(const struct simt_sums *l, struct touched *all)
     const struct simt_program *p = l->check->program;
     for (uint32_t k = 0; k < p->function_count; k++) {
         const struct function *f = &p->functions[k];
-        if (f->is_entry && f != l->check->launch->function->code) continue;
+        if (!l->check->runs[k]) continue;
         for (uint32_t pc = f->setup; pc < f->end; pc++)
             if (!look_at(l, all, pc)) return false;
     }

@@ -130,8 +130,9 @@ for _, count in ipairs { 1, 1000, n } do -- one cell takes the longest: its lane
   end)
 end
 for _, count in ipairs { 1, 256 } do
-  case("sum_shared " .. count, function() s.sum_shared(64, 256)(pa, each, s64, count, less) end)
-  case("max_shared " .. count, function() s.max_shared(64, 256)(fi, each, s32, count, less) end)
+  local of = count == 1 and less // 8 or n
+  case("sum_shared " .. count, function() s.sum_shared(64, 256)(pa, each, s64, count, of) end)
+  case("max_shared " .. count, function() s.max_shared(64, 256)(fi, each, s32, count, of) end)
 end
 
 local rows = {}
