@@ -7,6 +7,7 @@
 #include "runtime/threads.h"
 #include "runtime/simt/async.h"
 #include "runtime/simt/check_access.h"
+#include "runtime/simt/check_copies.h"
 #include "runtime/simt/check_mixed.h"
 #include "runtime/simt/check_order.h"
 #include "runtime/simt/heap.h"

@@ -4,6 +4,7 @@
 #include "runtime/memory.h"
 #include "runtime/simt/async.h"
 #include "runtime/simt/check_access.h"
+#include "runtime/simt/check_copies.h"
 #include "runtime/simt/check_order.h"
 #include "runtime/simt/heap.h"
 

@@ -13,6 +13,7 @@
 #include "runtime/memory.h"
 #include "runtime/simt/async.h"
 #include "runtime/simt/check_cells.h"
+#include "runtime/simt/check_copies.h"
 
 #define MOST         4096 /* more copies at once are not followed */
 #define MOST_SOURCES 64   /* of loads that somebody has waited for, in global memory */

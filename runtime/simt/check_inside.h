@@ -183,6 +183,12 @@ static inline bool may_meet_copies(const struct block *b, enum simt_access kind)
     return (b->moving.high | b->fetching.high) && (b->moving.stores || kind != ACCESS_READ);
 }
 
+/* Is it one that does not race with atomics, nor they with it, and stores nothing else? */
+static inline bool simt_spares_atomics(const struct access *a)
+{
+    return a->kind == ACCESS_ATOMIC || (a->kind == ACCESS_READ && (a->site->strong || a->site->guesses));
+}
+
 struct release { /* check_releases.c */
     uint64_t number;
     uint32_t thread, time;
@@ -371,6 +377,8 @@ void simt_tell_copy(const struct simt_check *c, struct simt_report *r, record me
 bool simt_race_same_value(const struct access *a, unsigned lane, record me, record other, const char *place);
 
 /* ---- check_listed.c ---- */
+/* Do accesses that do not race with atomics, of the site if that is not 0, change nothing of the list? */
+bool simt_history_settled(const struct history *h, unsigned site);
 /* The cell gets a list, as another one of those that the lane touched. */
 void simt_race_list(const struct access *a, unsigned lane, const struct cell_table *t, uint32_t cell, uint32_t all);
 
@@ -403,6 +411,10 @@ void simt_readers_note_rows(struct block *b, const struct insn *i, record me, co
 void simt_readers_part(struct block *b);
 void simt_readers_meet(struct block *b); /* all its threads met */
 void simt_readers_free(struct block *b);
+
+/* All lanes m of an instruction that does not race with atomics go to cells of which one more of its kind says nothing
+ * new, where `from` and the instruction say; in memory where it was last. False: look closer; nothing is lost. */
+bool simt_swaps_again(const struct warp *w, const struct insn *i, const uint64_t *from, uint32_t m);
 
 /* ---- check_words.c ---- */
 /* Lanes m touch cells of global memory, each one or some of its own. */
@@ -548,39 +560,6 @@ void simt_clocks_wait(struct block *b, uint32_t id, const uint32_t *to);
 void simt_clocks_seen(const struct block *b, unsigned thread, struct seen_set **to); /* adds what it has waited for */
 void simt_clocks_start(struct block *b);                                             /* a block begins */
 void simt_clocks_free(struct block *b);
-
-/* ---- check_copies.c ---- */
-/* A cp.async of lanes m writes to shared memory from now on until it is waited for. */
-void simt_copies_begin(const struct access *a, uint32_t m);
-/* A cp.async of lanes m reads from global memory, likewise. */
-void simt_copies_fetch(const struct access *a, uint32_t m);
-/* cp.async.commit_group and the instructions that wait. */
-void simt_copies_wait(struct block *b, const struct warp *w, const struct insn *i, uint32_t m);
-/* The lanes that touch what a copy may still write, which is told. */
-uint32_t simt_copies_meet(const struct access *a, uint32_t m);
-/* Those that write or update what a copy may still read, likewise. */
-uint32_t simt_copies_meet_source(const struct access *a, uint32_t m);
-void simt_copies_end(struct block *b);   /* a block ends */
-void simt_copies_start(struct block *b); /* a block begins */
-void simt_copies_free(struct block *b);
-
-/* ---- check_bulk.c ---- */
-struct async_bulk;
-/* The bulk copy of lanes m, which have touched what it moves, is under way from now on. */
-void simt_bulk_begin(const struct access *a, const struct async_bulk *x, uint32_t m);
-/* Lanes m do something with the mbarriers at a->at[lane], when there was a copy; they may test them. */
-void simt_bulk_observe(const struct access *a, uint32_t m);
-/* They count off the bytes that the instruction before this one, a st.async or red.async, stored. */
-void simt_bulk_stored(const struct access *a, uint32_t m);
-/* cp.async.bulk.commit_group and the instructions that wait. */
-void simt_bulk_wait(struct block *b, const struct warp *w, const struct insn *i, uint32_t m);
-/* The lanes that touch what a copy may still move, of shared or of global memory, which is told. */
-uint32_t simt_bulk_meet(const struct access *a, uint32_t m, bool shared);
-bool simt_bulk_covers(const struct block *b, uint64_t at, uint32_t bytes); /* does a copy move some of them? */
-void simt_bulk_met(struct block *b);                                       /* all threads met */
-void simt_bulk_start(struct block *b);                                     /* a block begins */
-void simt_bulk_end(struct block *b);                                       /* it ends */
-void simt_bulk_free(struct block *b);
 
 /* ---- check_texels.c ---- */
 /* When a launch starts: are there accesses through textures or surfaces that are to be looked at? */

@@ -171,6 +171,30 @@ static bool has_counted(const struct actor *x, const struct history *h)
     return true;
 }
 
+/* Is there nothing in it but what does not race with atomics, of which two are by blocks that nothing orders? Then
+ * whoever races with one more of them races with one of the two. */
+static bool is_settled(const struct simt_check *c, const struct history *h)
+{
+    const struct past *first = NULL;
+    bool two = false;
+    for (uint32_t k = 0; k < h->count; k++) {
+        const struct past *p = &h->parties[k];
+        const struct site *s = &c->sites[record_site(p->who)];
+        if (site_writes(s) ? s->access != ACCESS_ATOMIC : !s->strong && !s->guesses) return false;
+        if (!site_writes(s)) continue;
+        two |= first && record_block(first->who) != record_block(p->who);
+        if (!first) first = p;
+    }
+    return two && !h->raced && !c->releases_some;
+}
+
+bool simt_history_settled(const struct history *h, unsigned site)
+{
+    bool known = !site;
+    for (uint32_t k = 0; h->settled && !known && k < h->count; k++) known = record_site(h->parties[k].who) == site;
+    return h->settled && known;
+}
+
 /* What the list has of a store as a record beside that of a later write, `last`; false: a record can't say it. */
 static bool set_aside(const struct actor *x, const struct past *p, const struct past *last, record *r)
 {
@@ -221,16 +245,23 @@ static void mark_listed(const struct actor *x, const struct history *h, record *
     to[1] = to[2] = x->shared ? id | SHARED_READERS : 0;
 }
 
+/* 0: it is none. */
+static unsigned site_of_atomic(const struct access *a)
+{
+    return a->kind == ACCESS_ATOMIC ? record_site(a->me) : 0;
+}
+
 void simt_cell_follow(struct actor *x, record *was, unsigned bytes, bool raced)
 {
     const struct access *a = x->access;
     uint64_t cell = a->at[x->lane] + x->offset;
     bool listed = is_listed(x, was[0]);
     struct block *owner = x->shared ? a->block : NULL;
+    struct history *h = listed ? simt_history_find(a->check, owner, cell, bytes) : NULL;
+    if (h && !x->shared && simt_spares_atomics(a) && simt_history_settled(h, site_of_atomic(a))) return;
     struct shown s = show(x, was[0], bytes);
     struct past few[RECORDS + 1];
     struct history some = {.parties = few, .room = RECORDS + 1, .fixed = true, .raced = raced};
-    struct history *h = listed ? simt_history_find(a->check, owner, cell, bytes) : NULL;
     if (!h) {
         h = &some;
         if (!listed) recall(x, was, &s, h);
@@ -247,6 +278,7 @@ void simt_cell_follow(struct actor *x, record *was, unsigned bytes, bool raced)
         return;
     }
     if (h == &some) h = simt_history_new(a->check, owner, cell, bytes, &some);
+    if (h) h->settled = !x->shared && !a->block->reach && is_settled(a->check, h);
     if (h)
         mark_listed(x, h, was);
     else if (listed)

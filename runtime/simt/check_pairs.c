@@ -97,6 +97,35 @@ static bool is_addition(const struct simt_check *c, record r)
     return record_atomic(c->sites, r) && !c->sites[record_site(r)].fails;
 }
 
+/* Is it of the thread, and over as soon as it goes on to an atomic or tries one: a guess, or a compare-and-swap that
+ * failed? */
+static bool is_own_try(const struct toucher *t, record r, record me)
+{
+    const struct site *s = &t->access->check->sites[record_site(r)];
+    return ((r ^ me) & WHO_MASK) == 0 && access_of(s) == ACCESS_READ && (s->guesses || s->fails);
+}
+
+/* Two atomics of different blocks: whoever races with one more races with one of them. */
+static bool are_two_blocks(const struct toucher *t, record low, record high)
+{
+    const struct access *a = t->access;
+    if (a->check->releases_some || a->block->reach || (low ^ high) < BLOCK_SPAN) return false;
+    return is_addition(a->check, low) && is_addition(a->check, high);
+}
+
+/* A guess, or a compare-and-swap that fails, where there were only atomics and the thread's own tries before. */
+static bool add_try(const struct toucher *t, uint64_t v, record me, short_record mine, uint64_t *to)
+{
+    const struct simt_check *c = t->access->check;
+    record low = lengthened(c, (short_record)v), high = v >> 32 ? lengthened(c, v >> 32) : 0;
+    if (!t->access->site->guesses && !t->access->site->fails) return false;
+    *to = v;
+    if (high && are_two_blocks(t, low, high)) return true;
+    if (high && !is_own_try(t, high, me)) return false;
+    *to = !high && is_own_try(t, low, me) ? mine : (uint32_t)v | (uint64_t)mine << 32;
+    return (uint32_t)*to == mine || is_addition(c, low);
+}
+
 /* An atomic where there were only atomics. Of three two will do, of different blocks where there are some: what races
  * with the third races with one of them. */
 static bool add_atomic(const struct toucher *t, uint64_t v, record me, short_record mine, uint64_t *to)
@@ -104,6 +133,9 @@ static bool add_atomic(const struct toucher *t, uint64_t v, record me, short_rec
     const struct simt_check *c = t->access->check;
     short_record halves[2] = {(short_record)v, (short_record)(v >> 32)};
     record low = lengthened(c, halves[0]), high = halves[1] ? lengthened(c, halves[1]) : 0;
+    *to = mine;
+    if (!high && is_own_try(t, low, me)) return true;
+    if (high && is_own_try(t, high, me)) high = halves[1] = 0;
     if (t->access->site->fails || !is_addition(c, low) || (high && !is_addition(c, high))) return false;
     bool past_low = cell_gone(low, me, &t->now, false), past_high = cell_gone(high, me, &t->now, false);
     if (!past_low && !past_high) {
@@ -220,8 +252,10 @@ static inline bool follow(const struct toucher *t, uint64_t v, unsigned lane, ui
     short_record mine = t->me + (lane << MOMENT_BITS);
     *to = mine;
     if (!v) return true;
+    if (v == PAIR_LISTED) return false;
+    if (a->kind == ACCESS_READ && (t->now.exact || a->site->guesses) && add_try(t, v, me, mine, to)) return true;
     bool adds = a->kind == ACCESS_ATOMIC || (a->site->fails && !t->now.exact);
-    if (v == PAIR_LISTED || (!adds && replaces_none(a))) return false;
+    if (!adds && replaces_none(a)) return false;
     if (a->kind == ACCESS_WRITE) {
         uint32_t others = ((uint32_t)v ^ mine) >> MOMENT_BITS;
         if (v >> 32) others |= (uint32_t)(v >> 32 ^ mine) >> MOMENT_BITS;
@@ -292,10 +326,10 @@ static bool touch_several(const struct toucher *t, pair *p, unsigned n, unsigned
 static bool is_one_of_many(const struct toucher *t, uint64_t v)
 {
     const struct access *a = t->access;
-    if (t->now.exact || orders_some(a->check) || v >= PAIR_LISTED || !(v >> 32) || !(uint32_t)v) return false;
+    if (v >= PAIR_LISTED || !(v >> 32) || !(uint32_t)v) return false;
     record one = lengthened(a->check, (uint32_t)v), other = lengthened(a->check, v >> 32);
     bool known = record_site(one) == record_site(a->me) || record_site(other) == record_site(a->me);
-    return known && (one ^ other) >= BLOCK_SPAN && simt_race_stand_for_all(a, one, other);
+    return known && are_two_blocks(t, one, other);
 }
 
 bool simt_pair_touch(const struct toucher *t, pair *p, unsigned log, unsigned lane)
@@ -320,6 +354,69 @@ bool simt_pair_touch(const struct toucher *t, pair *p, unsigned log, unsigned la
     give(p, ok ? to : v);
     if (a->kind == ACCESS_WRITE) a->block->judged |= (uint32_t)ok << lane;
     return ok;
+}
+
+/* ---- accesses that change nothing ---- */
+static bool is_settled_pair(const struct toucher *t, pair *p, uint64_t address, unsigned bytes, unsigned site)
+{
+    const struct simt_check *c = t->access->check;
+    uint64_t v = atomic_load_explicit(p, memory_order_acquire);
+    if (v < PAIR_LISTED) {
+        record low = lengthened(c, (short_record)v), high = lengthened(c, v >> 32);
+        bool known = !site || record_site(low) == site || record_site(high) == site;
+        return (uint32_t)v && v >> 32 && known && are_two_blocks(t, low, high);
+    }
+    v = take(c, p);
+    const struct history *h = v == PAIR_LISTED ? simt_history_find(t->access->check, NULL, address, bytes) : NULL;
+    bool settled = h && simt_history_settled(h, site);
+    give(p, v);
+    return settled;
+}
+
+/* Of a line whose cells have three records. */
+static bool are_settled_cells(struct simt_check *c, struct line *l, uint64_t address, unsigned bytes, unsigned site)
+{
+    lock_line(c, l);
+    const struct cell_table *t = &strips_of(l)->cells;
+    bool settled = l->launch == c->number && l->kind == LINE_CELLS && bytes >> t->log;
+    for (unsigned k = 0; settled && k < bytes; k += 1u << t->log) {
+        bool listed = t->writes[(address + k) % LINE >> t->log] == LISTED;
+        const struct history *h = listed ? simt_history_find(c, NULL, address + k, 1u << t->log) : NULL;
+        settled = h && simt_history_settled(h, site);
+    }
+    unlock_line(c, l);
+    return settled;
+}
+
+static bool is_settled_place(const struct toucher *t, uint64_t address, unsigned site)
+{
+    const struct access *a = t->access;
+    struct line *l = global_line(a, address);
+    unsigned log = l ? pairs_log(a->check, l) : 0;
+    if (!l || log == PAIR_SIZES) return l && are_settled_cells(a->check, l, address, a->bytes, site);
+    bool settled = a->bytes >> log;
+    for (unsigned k = 0; settled && k < a->bytes; k += 1u << log)
+        settled = is_settled_pair(t, pair_at(l, log, address + k), address + k, 1u << log, site);
+    return settled;
+}
+
+bool simt_swaps_again(const struct warp *w, const struct insn *i, const uint64_t *from, uint32_t m)
+{
+    struct block *b = w->worker->observed;
+    const struct span *s = &b->spans[i->d2];
+    const struct access a = {.check = b->check, .block = b, .insn = i, .bytes = i->size};
+    const struct toucher t = {.access = &a};
+    unsigned site = i->memory == MEMORY_ATOMIC ? b->check->site_of[w->pc] : 0;
+    uint64_t room = s->high - s->low, last = 0, imm = (uint64_t)i->imm;
+    if (b->check->releases_some || b->reach || s->quiet || room < a.bytes || imm % a.bytes) return false;
+    if (!b->check->vectors->within(from, m, s->low - imm, room - a.bytes, a.bytes - 1)) return false;
+    EACH_LANE(l, m)
+    {
+        uint64_t address = from[l] + imm;
+        if (address != last && !is_settled_place(&t, address, site)) return false;
+        last = address;
+    }
+    return true;
 }
 
 /* ---- lines ---- */

@@ -5,6 +5,7 @@
  * a warp loads and stores in one place are in order, as they are for all that programs can tell. */
 #include "runtime/simt/async.h"
 #include "runtime/simt/check_access.h"
+#include "runtime/simt/check_copies.h"
 #include "runtime/simt/matrix.h"
 
 #define PIECE     16u

@@ -2,6 +2,7 @@
  * by check_access.c, lane by lane. */
 #include "runtime/simt/async.h"
 #include "runtime/simt/check_access.h"
+#include "runtime/simt/check_copies.h"
 #include "runtime/simt/check_order.h"
 #include "runtime/simt/tally.h"
 
@@ -180,6 +181,14 @@ static bool check_some(struct warp *w, uint32_t pc, int64_t step, const uint64_t
     return simt_check_quick(w, pc, QUICK_SCATTERED, w->parted, 0, more);
 }
 
+/* A compare-and-swap in global memory, or what one then expects: does it say nothing new? */
+static bool tries_again(const struct simt_check *c, const struct warp *w, const struct insn *i, uint32_t m)
+{
+    bool tries = simt_is_swap(i) || c->program->places[w->pc].guesses;
+    return tries && i->space == PTX_GLOBAL && !may_meet_copies(w->worker->observed, ACCESS_ATOMIC) &&
+           simt_swaps_again(w, i, u64_at(w->frame->regs, i->a), m);
+}
+
 bool simt_check_quick(struct warp *w, uint64_t pc, int64_t step, uint64_t first, uint64_t second, uint64_t more)
 {
     struct block *b = w->worker->observed;
@@ -201,6 +210,7 @@ bool simt_check_quick(struct warp *w, uint64_t pc, int64_t step, uint64_t first,
     bool rows = i->space == PTX_GLOBAL && step != QUICK_SCATTERED;
     unsigned halves = rows ? (unsigned)(more >> 62) : 0; /* 0: both */
     bool once = i->space == PTX_GLOBAL && b->spans[i->d2].once;
+    if (step == QUICK_SCATTERED && tries_again(b->check, w, i, m)) return true;
     if (once && !rows && simt_once_lanes(w, i, site, m)) return true;
     if (once && rows && !halves && simt_once_rows(w, i, site, step, at, FULL)) return true;
     if (rows && simt_race_rows(w, i, site, step, at, halves)) {
@@ -241,6 +251,7 @@ enum event simt_check_access(struct simt_check *c, struct warp *w, const struct 
     bool steady = i->space == PTX_SHARED && is_steady(b, w->pc);
     if (steady && (!c->program->places[w->pc].unsteady || reads_still(c, w, i, *m))) return EV_NEXT;
     if (!c->releases_some && is_among_atomics(c, w, i, *m)) return EV_NEXT;
+    if (tries_again(c, w, i, *m)) return EV_NEXT;
     bool counts = *m == FULL && i->memory == MEMORY_ATOMIC && i->space == PTX_GLOBAL && !orders_some(c);
     if (counts && simt_counters_again(w, i, u64_at(w->frame->regs, i->a))) return EV_NEXT;
     bool adds = *m == FULL && i->memory == MEMORY_ATOMIC && i->space == PTX_SHARED && i->size == 4 && !simt_is_swap(i);

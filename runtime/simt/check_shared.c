@@ -17,6 +17,7 @@
 #include <string.h>
 #include "runtime/memory.h"
 #include "runtime/simt/check_access.h"
+#include "runtime/simt/check_copies.h"
 
 #define EPOCH      (1u << TAG_BITS)
 #define LAST_EPOCH (UINT32_MAX - 4 * EPOCH)

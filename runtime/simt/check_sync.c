@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/memory.h"
+#include "runtime/simt/check_copies.h"
 #include "runtime/simt/check_order.h"
 
 static uint32_t larger(uint32_t a, uint32_t b)

@@ -93,3 +93,52 @@ for n, p in ipairs(programs) do
   end)
 end
 t.test("programs of both kinds", function() assert(told > 40 and silent > 40, told .. " " .. silent) end)
+
+-- Places that most threads of a launch only swap or add to, or look at, and one thread also touches plainly: before that, in any
+-- block, or behind that of its own block and then of all.
+local late = gpu.kernel { source = head .. [[
+extern "C" __global__ void k(int *x, int *out, int kind, int what, int who, int first, volatile int *went) {
+  int t = threadIdx.x, me = t * 5 % 8, sum = 0;
+  bool mine = blockIdx.x == who && t == 37;
+  for (int pass = 0; pass < 2; pass++) {
+    if (pass && blockIdx.x == who) while (*went < gridDim.x - 1) {} // which puts nothing in order
+    if (pass) __syncthreads();
+    if (mine && pass == first) {
+      if (what == 1) x[me] = 7; // line STORE
+      if (what == 2) sum += x[me]; // line LOAD
+    }
+    if (pass == 0 && kind & 1) swap_int(&x[me]);
+    if (pass == 0 && kind & 2) atomicAdd(&x[me], 1);
+    if (pass == 0 && kind & 4) sum += ((volatile int *)x)[me];
+    if (pass == 0 && kind & 8) atomicMax(&x[8 + me], 1);
+  }
+  if (t == 0 && blockIdx.x != who) atomicAdd((int *)went, 1);
+  out[blockIdx.x * blockDim.x + t] = sum;
+}]], chunk = "late", line = 1 }
+local line_of = {}
+local number = 0
+for line in (head .. late.source:sub(#head + 1)):gmatch "([^\n]*)\n" do
+  number = number + 1
+  local name = line:match "// line (%u+)"
+  if name then line_of[name] = number end
+end
+local what_is = { [0] = "nothing", "a store", "a load" }
+for kind = 1, 11 do
+  for what = 0, 2 do
+    local meets = what == 1 and kind & 7 ~= 0 or what == 2 and kind & 3 ~= 0
+    t.test(("%s beside %s%s%s%s"):format(what_is[what], kind & 1 > 0 and "swaps " or "", kind & 2 > 0 and "additions " or "",
+      kind & 4 > 0 and "looks " or "", kind & 8 > 0 and "others" or ""), function()
+      for _, blocks in ipairs { 1, 2, 9 } do
+        for _, who in ipairs { 0, blocks // 2, blocks - 1 } do
+          for first = 0, 1 do
+            local x, out, went = gpu.zeros(16, "int32"), gpu.zeros(blocks * 64, "int32"), gpu.zeros(1, "int32")
+            local found = gpu.check(function() late.k(blocks, 64)(x, out, kind, what, who, first, went) end)
+            t.eq(#found > 0, meets and (first == 0 or blocks > 1))
+            local line = line_of[what == 1 and "STORE" or "LOAD"]
+            for _, r in ipairs(found) do assert(r.line == line or r.other.line == line, r.text) end
+          end
+        end
+      end
+    end)
+  end
+end
