@@ -377,7 +377,7 @@ static const struct lg_function functions[] = {
      "gpu.check(false) in init.lua for all sessions. With "
      "checks on, a launch that finds something raises an error that lists it; the kernel ran to its end, without the "
      "accesses that were wrong. It mostly takes one to two times as long, up to four where places come from data, up to eight where threads "
-     "walk rows there, or trees that they change, and some twenty in loops around a compare-and-swap. A GPU has no "
+     "walk rows there, or trees that they change, and some twenty in loops around a compare-and-swap at an array that is also touched plainly. A GPU has no "
      "checks: asked for them by true, a launch on one is an error.\n"
      "gpu.check(f) calls f with checks on and gives a list of what was found in its launches, empty when nothing was, "
      "which shows itself in words: tables with kind, message, hint, text (the whole report), kernel, file, line, column, source (the line's text), access (\"read\", "
