@@ -214,15 +214,13 @@ static void check_group(const struct group *g, const int64_t *shape)
     }
 }
 
-/* All operations on the dtype, over all shapes; of one column, which is another text around the same operations, only
- * the first of each number of operands and dtype of results. */
+/* All operations on the dtype, over all shapes; of one column they are in another text. */
 static void check_groups(enum rt_dtype t, const struct rt_array *known)
 {
     for (int kind = 0; kind < 6 * RT_DTYPE_COUNT; kind++) {
         struct group g = {.t = t, .result = (enum rt_dtype)(kind / 6), .arity = kind % 3 + 1};
         const bool slow = kind / 3 % 2;
         const int most = slow ? 1 : FEW;
-        bool first = !slow;
         for (int op = 0; op <= KN_OP_COUNT; op++) {
             bool last = op == KN_OP_COUNT;
             if (!last && kn_ops[op].arity == g.arity && known[op].storage && known[op].dtype == g.result &&
@@ -231,10 +229,8 @@ static void check_groups(enum rt_dtype t, const struct rt_array *known)
                 g.ops[g.count++] = (enum kn_op)op;
             }
             if (g.count == 0 || (g.count < most && !last)) continue;
-            for (size_t s = 0; s < VIEW_SHAPES; s++)
-                if (first || view_shapes[s][1] != 1) check_group(&g, view_shapes[s]);
+            for (size_t s = 0; s < VIEW_SHAPES; s++) check_group(&g, view_shapes[s]);
             g.count = 0;
-            first = false;
         }
     }
 }
