@@ -33,10 +33,13 @@ static struct shown show(const struct actor *x, record last, unsigned bytes)
     return s;
 }
 
-/* Does whatever races with the older access race with the one at hand, if it comes behind neither? */
-static bool covers(const struct actor *x, const struct site *old)
+/* Does whatever races with the older access race with the one at hand, if it comes behind neither? Volatile ones in
+ * shared memory race with those of their own warp. */
+static bool covers(const struct actor *x, record r)
 {
-    const struct site *s = x->access->site;
+    const struct site *s = x->access->site, *old = site_of(x, r);
+    bool of_warp = record_thread(r) / SIMT_WARP == (unsigned)x->access->warp->index;
+    if (x->shared && old->is_volatile && s->strong && !of_warp) return false;
     if (site_writes(old) && !site_writes(s)) return false;
     if (!s->strong && !s->guesses) return true;
     return (old->strong || old->guesses) && (s->is_volatile || !old->is_volatile);
@@ -63,7 +66,7 @@ static uint32_t meet_one(struct actor *x, struct history *h, const struct past *
 {
     const struct access *a = x->access;
     const struct site *mine = a->site, *theirs = &a->check->sites[record_site(p->who)];
-    bool conflict = site_writes(mine) || site_writes(theirs), drops = !h->raced && covers(x, theirs);
+    bool conflict = site_writes(mine) || site_writes(theirs), drops = !h->raced && covers(x, p->who);
     bool stores =
         site_writes(mine) && site_writes(theirs) && !(mine->access == ACCESS_ATOMIC && theirs->access == ACCESS_ATOMIC);
     uint32_t left = p->lanes;

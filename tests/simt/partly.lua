@@ -339,6 +339,23 @@ case("what a barrier puts behind reads of both kinds", [[
   ADD(M + 5);
 ]], "")
 
+---- volatile stores in shared memory, which lanes of one warp may not rely on
+case("between those of two lanes another warp comes behind the first", [[
+  if (me == 34) {
+    *(volatile float *)(s + 5) = 1;
+    RELEASE(0);
+  }
+  if (me == 0) {
+    while (!vflag[0]) {} // no fence behind it, which the next flag would release
+    *(volatile float *)(s + 5) = 2;
+    vflag[1] = 1;
+  }
+  if (me == 49) {
+    while (!vflag[1]) {}
+    *(volatile float *)(s + 5) = 3;
+  }
+]], "2 12", { memory = "s" })
+
 if not os.getenv("LUNARRAY_THREADS") then
   for _, threads in ipairs { 1, 2, 8 } do t.again("tests/simt/partly.lua", "LUNARRAY_THREADS=" .. threads, 40) end
 end
