@@ -1,6 +1,6 @@
 /* Inside the code generator: jit_table.c knows the ops, jit_describe.c says what instructions are, jit_analyse.c what
- * is known of values, jit_state.c keeps values in registers, jit_integer.c, jit_bits.c, jit_float.c, jit_vector.c and
- * jit_memory.c write the instructions, jit.c puts it all together.
+ * is known of values, jit_state.c keeps values in registers, jit_numbers.c, jit_integer.c, jit_bits.c, jit_float.c,
+ * jit_vector.c and jit_memory.c write the instructions, jit.c puts it all together.
  *
  * What is known of a slot at a place of the code is its form: a constant, one number and a step from lane to lane, or
  * anything. Lanes 0 to 15 and 16 to 31 are its halves. Where a slot is linear, only its numbers are kept: in a general
@@ -123,7 +123,7 @@ struct jit {
     int walk_count;  /* its loads that do */
     int leave_label, all_label, exit_label, next_label, fill_label;
     int scale;                       /* the log of what the sum at hand is to multiply the number before it by, whose
-                                        register holds it as it was: jit_integer.c's scale_of */
+                                        register holds it as it was: jit_numbers.c's scale_of */
     const struct jit_block *carried; /* the block whose first instruction finds registers as they are; NULL: none */
     int guard_label;
     int behind_label;                /* of what simt_jit_otherwise wrote for the instruction at hand; -1: nothing */
@@ -246,6 +246,10 @@ int simt_jit_power(struct jit_form f);
 bool simt_jit_fits(const struct jit *j, uint16_t slot, int bits);
 /* The number of a half in a register: the slot's own, or `scratch`. Not for slots of any form. */
 int simt_jit_scalar(struct jit *j, uint16_t slot, int half, int scratch);
+/* Where it lies in the frame, if it is in no register and had better be an operand there: nobody wants it soon. */
+bool simt_jit_in_frame(const struct jit *j, uint16_t slot, int half, struct x86_mem *at);
+/* The register of a number that nobody needs any more, to be overwritten; -1 when it must be kept, or is in none. */
+int simt_jit_take_scalar(struct jit *j, const struct jit_insn *n, int read, int half);
 int simt_jit_predicate(struct jit *j, uint16_t slot);
 /* A register for a number that the instruction at hand computes; it is the slot's once simt_jit_define says so. */
 int simt_jit_new_gpr(struct jit *j);
@@ -292,8 +296,8 @@ void simt_jit_restore(struct jit *j, int which);
 int simt_jit_leaving(struct jit *j, enum jit_exit why, bool after);
 void simt_jit_wide_constant(struct jit *j, int reg, uint64_t value, bool wide);
 
-/* ---- jit_vector.c, jit_warp.c, jit_integer.c, jit_memory.c, jit_watch.c, jit_tags.c, jit_lines.c, jit_gather.c: one
- * instruction ---- */
+/* ---- jit_vector.c, jit_warp.c, jit_numbers.c, jit_integer.c, jit_memory.c, jit_watch.c, jit_tags.c, jit_lines.c,
+ * jit_gather.c: one instruction ---- */
 struct x86_evex simt_jit_full(void);                          /* 512 bits, no mask */
 void simt_jit_mask_to_gpr(struct jit *j, int reg, bool wide); /* mask registers 1 to 2 or 4, a part each */
 void simt_jit_vector(struct jit *j, const struct jit_insn *n);
@@ -309,6 +313,7 @@ void simt_jit_predicates(struct jit *j, const struct jit_insn *n);
 void simt_jit_shuffle(struct jit *j, const struct jit_insn *n);
 void simt_jit_vote(struct jit *j, const struct jit_insn *n);
 void simt_jit_integer(struct jit *j, const struct jit_insn *n, struct jit_form f);
+void simt_jit_numbers(struct jit *j, const struct jit_insn *n, struct jit_form f); /* the same where f is of numbers */
 /* False when the op is to be called instead. */
 bool simt_jit_memory(struct jit *j, const struct jit_insn *n);
 /* What moves a vector of lanes that lie side by side. */

@@ -6,6 +6,8 @@
 static const int gprs[] = {RSI, RDI, R8, R9, R10, R11, REG_MASK};
 #define GPR_COUNT ((int)(sizeof gprs / sizeof *gprs))
 
+enum { SOON = 8, FORESIGHT = 48 }; /* instructions */
+
 static const struct x86_vop add_w = {1, 1, 0, 0xfe}, add_q = {1, 1, 1, 0xd4};
 
 static bool is_wide(const struct jit *j, uint16_t slot)
@@ -77,6 +79,13 @@ static void store_predicate(struct jit *j, uint16_t slot, int reg)
 }
 
 /* ---- general registers ---- */
+static bool is_read_twice(const struct jit_insn *n, int read)
+{
+    for (int k = 0; k < n->read_count; k++)
+        if (k != read && n->reads[k] == n->reads[read]) return true;
+    return false;
+}
+
 static void write_scalar(struct jit *j, uint16_t slot, int half)
 {
     struct jit_place *p = &j->places[slot];
@@ -96,18 +105,40 @@ static void release_gpr(struct jit *j, int reg)
     j->gpr_owner[reg] = -1;
 }
 
-int simt_jit_new_gpr(struct jit *j)
+/* In how many instructions of the block, the one at hand being the first, the slot is read; `most`: not before. */
+static uint32_t next_read(const struct jit *j, uint16_t slot, uint32_t from, uint32_t most)
+{
+    uint32_t here = j->pc - j->first, end = j->block->end - here < most ? j->block->end - here : most;
+    for (uint32_t k = from; k < end; k++) {
+        const struct jit_insn *n = &j->code[here + k];
+        for (int r = 0; r < n->read_count; r++)
+            if (n->reads[r] == slot) return k;
+        for (int w = 0; w < n->write_count; w++)
+            if (n->writes[w] == slot) return most;
+    }
+    return most;
+}
+
+/* One that is free, or else the one that is not wanted for longest. */
+static int best_gpr(const struct jit *j)
 {
     int best = -1;
+    uint32_t farthest = 0;
     for (int k = 0; k < GPR_COUNT - (j->zone != NULL); k++) {
         int r = gprs[k];
         if (j->gpr_pins >> r & 1) continue;
-        if (j->gpr_owner[r] < 0) {
-            best = r;
-            break;
-        }
-        if (best < 0 || j->gpr_stamp[r] < j->gpr_stamp[best]) best = r;
+        if (j->gpr_owner[r] < 0) return r;
+        uint32_t next = next_read(j, (uint16_t)(j->gpr_owner[r] / 2), 0, FORESIGHT);
+        if (best >= 0 && (next < farthest || (next == farthest && j->gpr_stamp[r] > j->gpr_stamp[best]))) continue;
+        best = r;
+        farthest = next;
     }
+    return best;
+}
+
+int simt_jit_new_gpr(struct jit *j)
+{
+    int best = best_gpr(j);
     if (best < 0) {
         j->failed = true;
         return RSI;
@@ -172,6 +203,29 @@ bool simt_jit_fits(const struct jit *j, uint16_t slot, int bits)
     const struct jit_place *p = &j->places[slot];
     if (p->form.kind == FORM_CONST) return (uint32_t)p->form.step >> bits == 0;
     return p->bits && p->bits <= bits;
+}
+
+bool simt_jit_in_frame(const struct jit *j, uint16_t slot, int half, struct x86_mem *at)
+{
+    const struct jit_place *p = &j->places[slot];
+    int h = p->form.kind == FORM_PAIR && half;
+    if (p->form.kind != FORM_PAIR && (p->form.kind != FORM_LINEAR || (half && p->form.skip))) return false;
+    if (p->scalar[h] >= 0 || !(p->at_home >> h & 1) || next_read(j, slot, 1, SOON) < SOON) return false;
+    *at = scalar_home(j, slot, h);
+    return true;
+}
+
+int simt_jit_take_scalar(struct jit *j, const struct jit_insn *n, int read, int half)
+{
+    uint16_t slot = n->reads[read];
+    struct jit_place *p = &j->places[slot];
+    int r = p->scalar[p->form.kind == FORM_PAIR && half];
+    if (!(n->dies >> read & 1) || (p->form.kind != FORM_LINEAR && p->form.kind != FORM_PAIR) || r < 0) return -1;
+    if (is_read_twice(n, read)) return -1;
+    release_gpr(j, r);
+    j->gpr_pins |= 1u << r;
+    j->gpr_stamp[r] = ++j->stamp;
+    return r;
 }
 
 int simt_jit_predicate(struct jit *j, uint16_t slot)
@@ -334,9 +388,7 @@ int simt_jit_take_part(struct jit *j, const struct jit_insn *n, int read, int pa
 {
     uint16_t slot = n->reads[read];
     struct jit_place *p = &j->places[slot];
-    if (!(n->dies >> read & 1) || p->form.kind != FORM_ANY || p->vector[part] < 0) return -1;
-    for (int k = 0; k < n->read_count; k++)
-        if (k != read && n->reads[k] == slot) return -1;
+    if (!(n->dies >> read & 1) || p->form.kind != FORM_ANY || p->vector[part] < 0 || is_read_twice(n, read)) return -1;
     int r = p->vector[part];
     j->vector_owner[r] = -1;
     p->vector[part] = -1;

@@ -272,6 +272,10 @@ void x86_imul(struct x86 *x, bool wide, int reg, int rm)
 {
     x86_rr(x, 0x1af, wide, reg, rm);
 }
+void x86_imul_from(struct x86 *x, bool wide, int reg, struct x86_mem m)
+{
+    x86_rm(x, 0x1af, wide, reg, m);
+}
 
 void x86_divide(struct x86 *x, bool is_signed, int rm)
 {

@@ -103,6 +103,7 @@ void x86_lea(struct x86 *x, bool wide, int reg, struct x86_mem m);
 void x86_prefetch(struct x86 *x, struct x86_mem m); /* the address may be any */
 void x86_prefetch_to_write(struct x86 *x, struct x86_mem m);
 void x86_imul(struct x86 *x, bool wide, int reg, int rm);
+void x86_imul_from(struct x86 *x, bool wide, int reg, struct x86_mem m);
 void x86_divide(struct x86 *x, bool is_signed, int rm); /* rax by 64 bits: rax is the quotient, rdx the rest */
 void x86_first_bit(struct x86 *x, int reg, int rm);     /* of 32; not for 0 */
 void x86_last_bit(struct x86 *x, int reg, int rm);      /* likewise */

@@ -48,6 +48,7 @@ TEST(general_registers)
     ENCODES("4d69c1e8030000", x86_imul_imm(x, true, R8, R9, 1000));
     ENCODES("0fbcc5", x86_first_bit(x, RAX, RBP));
     ENCODES("440fafc6", x86_imul(x, false, R8, RSI));
+    ENCODES("4c0fafab00010000", x86_imul_from(x, true, R13, x86_at(RBX, 256)));
     ENCODES("49c1fb1f", x86_shift_imm(x, SHIFT_SIGNED, true, R11, 31));
     ENCODES("d3e6", x86_shift_cl(x, SHIFT_LEFT, false, RSI));
     ENCODES("41f7d8", x86_unary(x, UNARY_NEG, false, R8));
