@@ -341,6 +341,18 @@ static struct worker *switch_from(struct thread *t, struct worker *k)
     return other ? other : take_waiting(t->run);
 }
 
+/* Generated code may go through blocks of this thread that follow along x, too, when there are no clusters. */
+static enum block_outcome run_row(struct thread *t, struct worker *k)
+{
+    uint64_t mine = t->mine.end - t->mine.next, row = t->run->launch->grid[0] - 1 - k->block[0];
+    bool follow = k->own.size == 1 && !k->observer && t->mine.next == k->turn_index + 1;
+    uint32_t most = follow ? (uint32_t)(mine < row ? mine : row) : 0;
+    k->row = most;
+    enum block_outcome outcome = run_members(k);
+    t->mine.next += most - k->row;
+    return outcome;
+}
+
 /* Takes part in a run until nothing is left to start or to resume. */
 static void run_blocks(void *context, size_t begin, size_t end, int index)
 {
@@ -352,7 +364,7 @@ static void run_blocks(void *context, size_t begin, size_t end, int index)
     for (struct worker *k = start_block(&t, NULL);;) {
         if (!k) k = take_waiting(r);
         if (!k) return;
-        enum block_outcome outcome = run_members(k);
+        enum block_outcome outcome = run_row(&t, k);
         if (outcome == BLOCK_WAITS && (!faulted(r) || ++k->delays < MAX_DELAYS)) {
             k = switch_from(&t, k); /* NULL when another thread was faster */
             continue;

@@ -186,6 +186,7 @@ struct worker { /* what runs one block: its registers, memory and barriers, used
     bool at_entry;                /* its warps stand in their entry frames, as all quick blocks leave them */
     bool first_round;             /* of a quick block's warps; those that have not run have no pc and resume yet */
     uint32_t quick_left;          /* warps of a quick block that have not ended */
+    uint32_t row;                 /* blocks that may follow it in generated code, each from the one before along x */
     struct warp *left;            /* the warp that left generated code last */
     struct jit_range *jit_ranges; /* right behind the worker, where generated code finds them */
     const char *params;

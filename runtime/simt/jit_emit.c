@@ -1,5 +1,6 @@
 /* The code of a kernel: its blocks one after the other, calls of ops, branches, and the ways in and out. */
 #include <string.h>
+#include "runtime/interrupt.h"
 #include "runtime/simt/jit_build.h"
 #include "runtime/simt/tally.h"
 
@@ -33,14 +34,46 @@ static void begin_warp(struct jit *j)
     x86_rm(&j->x, ALU_MOV, true, REG_FRAME, x86_at(REG_FRAME, (int32_t)offsetof(struct frame, regs)));
 }
 
+/* All warps have had their turn. If they have come to their ends, all in the first round, the block behind in the
+ * grid's row may follow at once, as long as nobody wants the launch to stop: blocks may live for less time than it
+ * takes to leave and to come again. rax says why the last warp left. */
+static void write_next_block(struct jit *j)
+{
+    struct x86 *x = &j->x;
+    const struct x86_mem in_first_round = x86_at(RSP, 4);
+    x86_mem_imm(x, ALU_CMP, false, in_first_round, 0);
+    x86_jump_if(x, CC_E, j->leave_label);
+    x86_mem_imm(x, ALU_CMP, false, WORKER(quick_left), 0);
+    x86_jump_if(x, CC_NE, j->leave_label);
+    x86_mem_imm(x, ALU_CMP, false, WORKER(row), 0);
+    x86_jump_if(x, CC_E, j->leave_label);
+    x86_load_imm(x, RCX, (uint64_t)(uintptr_t)&rt_interrupt_flag);
+    x86_load_part(x, RCX, x86_at(RCX, 0), 1, false, false);
+    x86_test(x, false, RCX, RCX);
+    x86_jump_if(x, CC_NE, j->leave_label);
+    x86_rm(x, ALU_MOV, true, RCX, WORKER(run));
+    x86_mem_imm(x, ALU_CMP, true, x86_at(RCX, (int32_t)offsetof(struct run, fault_block)), -1);
+    x86_jump_if(x, CC_NE, j->leave_label);
+    x86_mem_imm(x, ALU_SUB, false, WORKER(row), 1);
+    x86_mem_imm(x, ALU_ADD, false, WORKER(block[0]), 1);
+    x86_mem_imm(x, ALU_ADD, true, WORKER(block_index), 1);
+    x86_mem_imm(x, ALU_ADD, true, WORKER(turn_index), 1);
+    x86_rm(x, ALU_MOV, true, REG_WARP, WORKER(warps));
+    x86_imm(x, ALU_SUB, true, REG_WARP, sizeof(struct warp));
+    x86_rm(x, ALU_MOV, false, RCX, WORKER(warp_count));
+    x86_store(x, false, WORKER(quick_left), RCX);
+    x86_store(x, false, x86_at(RSP, 0), RCX);
+    x86_jump(x, j->next_label);
+}
+
 /* enum jit_exit enter(char *R, struct warp *w, const void *at), and, at all_label, enter(struct worker *k): code that
  * comes to its end or to a barrier goes on with the next warp. In the first round nobody has yet said where. */
 static void write_entrance(struct jit *j)
 {
     struct x86 *x = &j->x;
-    int again = x86_label(x);
+    int again = x86_label(x), over = x86_label(x);
     save_registers(x);
-    x86_mem_imm(x, ALU_MOV, false, x86_at(RSP, 0), 0);
+    x86_mem_imm(x, ALU_MOV, true, x86_at(RSP, 0), 0);
     x86_rr(x, ALU_MOV, true, REG_FRAME, RDI);
     x86_rr(x, ALU_MOV, true, REG_WARP, RSI);
     x86_rm(x, ALU_MOV, true, REG_WORKER, WARP(worker));
@@ -67,7 +100,7 @@ static void write_entrance(struct jit *j)
     x86_load_imm(x, RAX, JIT_EXIT);
     x86_bind(x, j->next_label);
     x86_mem_imm(x, ALU_SUB, false, x86_at(RSP, 0), 1);
-    x86_jump_if(x, CC_S, j->leave_label);
+    x86_jump_if(x, CC_S, over);
     x86_imm(x, ALU_ADD, true, REG_WARP, sizeof(struct warp));
     x86_mem_imm(x, ALU_CMP, false, x86_at(RSP, 4), 0);
     x86_jump_if(x, CC_E, again);
@@ -80,6 +113,8 @@ static void write_entrance(struct jit *j)
     begin_warp(j);
     x86_jump_to(x, RCX);
 
+    x86_bind(x, over);
+    write_next_block(j);
     x86_bind(x, j->leave_label);
     x86_store(x, true, WORKER(left), REG_WARP);
     x86_vzeroupper(x);

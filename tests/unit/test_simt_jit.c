@@ -488,3 +488,43 @@ TEST(faults_are_those_of_the_interpreter)
         simt_program_free(p);
     }
 }
+
+/* ---- blocks that follow each other in generated code ---- */
+static const char rows[] =
+    HEAD ".visible .entry k(.param .u64 pin, .param .u64 pout, .param .u64 pn)\n{\n.reg .b32 %x, %y, %z, %n, %r;\n"
+         ".reg .b64 %in, %out, %u;\n.reg .pred %p;\nld.param.u64 %in, [pin];\nld.param.u64 %out, [pout];\n"
+         "mov.u32 %x, %ctaid.x;\nmov.u32 %y, %ctaid.y;\nmov.u32 %z, %ctaid.z;\n"
+         "mad.lo.s32 %y, %z, 3, %y;\nmad.lo.s32 %n, %y, 70, %x;\n"
+         "mul.wide.u32 %u, %n, 4;\nadd.s64 %u, %u, %in;\nld.global.u32 %r, [%u];\n"
+         "add.s32 %r, %r, 1;\nst.global.u32 [%u], %r;\n"
+         "ld.param.u32 %r, [pn];\nsetp.ne.s32 %p, %n, %r;\n@%p bra $E;\nadd.s64 %out, %out, 1048576;\n"
+         "$E:\nmov.u32 %r, %tid.x;\nmul.wide.u32 %u, %r, 4;\nadd.s64 %u, %u, %out;\nst.global.u32 [%u], %n;\n"
+         "ret;\n}\n";
+
+/* Every block comes once and knows which it is; one that faults is named, and those before it have been there. */
+TEST(blocks_follow_each_other_along_rows)
+{
+    enum { ROW = 70, BLOCKS = ROW * 3 * 2, WARPS = 3, FAULTS = ROW * 4 + 41 };
+    uint64_t in = device(BLOCKS * 4), out = device(WARPS * 128), params[] = {in, out, BLOCKS};
+    const uint32_t *came = simt_host(in);
+    struct simt_fault fault;
+    struct simt_program *p = must_load(rows);
+    struct simt_launch l = {
+        .function = simt_program_function(p, "k"), .grid = {ROW, 3, 2}, .block = {WARPS * 32, 1, 1}, .params = params};
+    if (!generates()) SKIP("no code is generated on this machine");
+    setenv("LUNARRAY_JIT", "1", 1);
+    for (int way = 0; way < 2; way++) {
+        setenv("LUNARRAY_ISA", way ? "avx2" : "", 1);
+        memset(simt_host(in), 0, BLOCKS * 4);
+        params[2] = BLOCKS;
+        CHECK(simt_run(&l, &fault));
+        for (int k = 0; k < BLOCKS; k++) CHECK_INT(came[k], WARPS);
+        params[2] = FAULTS;
+        CHECK(!simt_run(&l, &fault));
+        CHECK_INT(fault.block[0], 41);
+        CHECK_INT(fault.block[1], 1);
+        CHECK_INT(fault.block[2], 1);
+        for (int k = 0; k < FAULTS; k++) CHECK_INT(came[k], 2 * WARPS);
+    }
+    simt_program_free(p);
+}
