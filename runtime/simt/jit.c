@@ -167,6 +167,7 @@ static void build(struct jit_code *c, const struct simt_program *p, int bits, co
     const struct function *f = c->function;
 #ifdef __x86_64__
     j.permutes_bytes = bits == 512 && __builtin_cpu_supports("avx512vbmi");
+    j.multiplies_bytes = bits == 512 && __builtin_cpu_supports("avx512vnni");
 #endif
     if (o) j.watch = o->watch, j.quick = o->quick;
     memcpy(j.special, c->special, sizeof j.special);

@@ -305,6 +305,27 @@ static void spread_bytes(struct jit *j, bool odd, bool is_signed, int d, int a)
     shift_shorts(j, kind, d, odd ? a : d, 8);
 }
 
+/* The processor multiplies bytes without sign by bytes with one. Where both are of one kind, one of them is taken for
+ * such that differ by 128, and so many times the other is taken off again. */
+static int dot_by_instruction(struct jit *j, const struct jit_insn *n, int part)
+{
+    const struct x86_vop add_products = {2, 1, 0, 0x50}, xor_w = {1, 1, 0, 0xef};
+    int a = simt_jit_part(j, n->reads[0], part), b = simt_jit_part(j, n->reads[1], part), t = simt_jit_scratch(j);
+    int c = simt_jit_part(j, n->reads[2], part), r = simt_jit_new_vector(j);
+    simt_jit_move(j, r, c);
+    if (n->detail == 1 || n->detail == 2) {
+        simt_jit_put(j, add_products, r, n->detail == 1 ? b : a, n->detail == 1 ? a : b);
+        return r;
+    }
+    int all_128 = simt_jit_equal(j, INT32_C(-0x7f7f7f80), false), u = simt_jit_new_vector(j);
+    simt_jit_clear(j, u);
+    simt_jit_put(j, xor_w, t, n->detail ? a : b, all_128);
+    simt_jit_put(j, add_products, r, n->detail ? t : a, n->detail ? b : t);
+    simt_jit_put(j, add_products, u, n->detail ? all_128 : a, n->detail ? b : all_128);
+    simt_jit_put(j, sub_w, r, r, u);
+    return r;
+}
+
 static int dot(struct jit *j, const struct jit_insn *n, int part)
 {
     int a = simt_jit_part(j, n->reads[0], part), b = simt_jit_part(j, n->reads[1], part), t = simt_jit_scratch(j);
@@ -367,7 +388,7 @@ int simt_jit_bits(struct jit *j, const struct jit_insn *n, int part)
     case JI_LEADING: return leading(j, n, part);
     case JI_PACK: return packed(j, n, part);
     case JI_PERMUTE: return permute(j, n, part);
-    case JI_DOT: return dot(j, n, part);
+    case JI_DOT: return j->multiplies_bytes ? dot_by_instruction(j, n, part) : dot(j, n, part);
     default: return short_product(j, n, part);
     }
 }

@@ -80,12 +80,16 @@ struct jit_place {
     uint8_t bits;             /* all lanes that run are below 2 to this power; 0: not known */
     bool checked;             /* addresses from it are right: */
     int64_t low, high, align;
+    uint16_t base;   /* it is so many multiples of a power of 2 above this slot, which is the same in all blocks and */
+    uint8_t scale;   /* lanes; 0: not known. */
+    uint8_t aligned; /* of such a slot: multiples of which the code has seen it to be */
 };
 
 enum { JIT_ROWS = 16, JIT_PARAMETERS = 512, JIT_ZONES = 256, JIT_WORDS = 64 };
 struct jit {
-    int bits;            /* of a vector: 512 with AVX-512, 256 with AVX2 */
-    bool permutes_bytes; /* of a whole vector: AVX-512 VBMI */
+    int bits;              /* of a vector: 512 with AVX-512, 256 with AVX2 */
+    bool permutes_bytes;   /* of a whole vector: AVX-512 VBMI */
+    bool multiplies_bytes; /* and adds up the products: AVX-512 VNNI */
     const struct simt_program *program;
     const struct function *function;
     const uint8_t *watch; /* of the observer, as `quick`; NULL: none */
@@ -126,6 +130,7 @@ struct jit {
                                         register holds it as it was: jit_numbers.c's scale_of */
     const struct jit_block *carried; /* the block whose first instruction finds registers as they are; NULL: none */
     int guard_label;
+    const struct jit_insn *test;     /* the comparison that the branch at the end of the block is to make; NULL: none */
     int behind_label;                /* of what simt_jit_otherwise wrote for the instruction at hand; -1: nothing */
     int row_labels[JIT_ROWS];        /* the latter + 1 */
     uint8_t outputs[JIT_PARAMETERS]; /* of watched code: 1 where a pointer is that it writes to, by parameters' offsets
@@ -308,6 +313,10 @@ void simt_jit_compare(struct jit *j, const struct jit_insn *n);
 /* Do the first lane and the last tell how all of them compare? f: of both operands. */
 bool simt_jit_is_bounded(const struct jit_insn *n, const struct jit_form *f);
 enum x86_condition simt_jit_condition(const struct jit_insn *n);
+/* Is it of two numbers, and all that wants to know is the branch behind it, which ends the block? Then the branch
+ * compares them itself: by simt_jit_test, which sets the processor's flags. */
+bool simt_jit_is_test(const struct jit *j, const struct jit_insn *n);
+void simt_jit_test(struct jit *j, const struct jit_insn *n);
 void simt_jit_select(struct jit *j, const struct jit_insn *n);
 void simt_jit_predicates(struct jit *j, const struct jit_insn *n);
 void simt_jit_shuffle(struct jit *j, const struct jit_insn *n);
@@ -495,6 +504,8 @@ static inline int simt_jit_alignment(const struct jit_insn *n)
 /* At a block's start, behind its label. */
 void simt_jit_begin_walks(struct jit *j, const struct jit_block *b);
 bool simt_jit_walks(const struct jit *j, const struct jit_insn *n); /* may the load be one of the block's walks? */
+/* By how much an access' address differs from round to round where the block is a loop; false: that is not known. */
+bool simt_jit_strides(const struct jit *j, const struct jit_insn *n, int64_t *step);
 /* Which of the block's walks the load is, of a group when there is one; -1: none. */
 int simt_jit_walk_of(struct jit *j, const struct jit_insn *n, const struct jit_group *g);
 /* Goes to label `use` unless the next words are to be fetched. */

@@ -38,7 +38,8 @@ static void keep_slot(struct jit *j, const struct jit_block *to, uint16_t slot)
     bool fixed = j->slots[slot].fixed, alive = in_set(to->in, slot);
     struct jit_form want = fixed ? j->slots[slot].form : to->forms[slot];
     p->checked = false;
-    p->flushed = p->bits = 0;
+    p->flushed = p->bits = p->aligned = 0;
+    p->base = 0;
     if (fixed) return;
     if (alive && same_form(p->form, want)) {
         if (want.kind != FORM_ANY) p->in_slot = 0;

@@ -312,17 +312,30 @@ static void go_to(struct jit *j, const struct jit_block *to)
     x86_jump(x, to->start == j->block->start && j->again_label >= 0 ? j->again_label : to->label);
 }
 
+/* Asks whether all lanes take the branch: the condition on which they don't. */
+static enum x86_condition ask_branch(struct jit *j, const struct jit_insn *n)
+{
+    bool flip = n->i->guard_flip;
+    if (j->test) {
+        simt_jit_test(j, j->test);
+        return (enum x86_condition)(simt_jit_condition(j->test) ^ !flip);
+    }
+    int p = simt_jit_predicate(j, n->reads[0]);
+    if (flip)
+        x86_test(&j->x, false, p, p);
+    else
+        x86_imm(&j->x, ALU_CMP, false, p, -1);
+    return CC_NE;
+}
+
 /* All lanes go through the block at hand again, with what registers hold; else what is behind goes on. */
 static void next_round(struct jit *j, const struct jit_insn *n)
 {
     struct x86 *x = &j->x;
-    int p = simt_jit_predicate(j, n->reads[0]), other = x86_label(x), spent = x86_label(x);
+    int other = x86_label(x), spent = x86_label(x);
+    enum x86_condition not_taken = ask_branch(j, n);
     if (!simt_jit_keep(j, 0)) return;
-    if (n->i->guard_flip)
-        x86_test(x, false, p, p);
-    else
-        x86_imm(x, ALU_CMP, false, p, -1);
-    x86_jump_if(x, CC_NE, other);
+    x86_jump_if(x, not_taken, other);
     x->now = X86_COLD;
     x86_bind(x, spent);
     simt_jit_flush(j, j->block, NULL);
@@ -355,17 +368,13 @@ static void branch(struct jit *j, const struct jit_insn *n)
     if (rounds) next_round(j, n);
     simt_jit_flush(j, to, behind);
     if (to == behind) return; /* an `if` of nothing: no lanes part, and nobody is to wait */
-    int p = simt_jit_predicate(j, n->reads[0]);
-    bool uniform = form_is_uniform(j->places[n->reads[0]].form), flip = n->i->guard_flip;
+    int p = j->test ? -1 : simt_jit_predicate(j, n->reads[0]);
+    bool uniform = j->test || form_is_uniform(j->places[n->reads[0]].form), flip = n->i->guard_flip;
     int not_taken = x86_label(x), leave = -1;
     if (!uniform) leave = simt_jit_enter_zone(j, n, p);
     if (!uniform && leave < 0) leave = simt_jit_leaving(j, JIT_LEFT, false);
     if (!rounds) {
-        if (flip)
-            x86_test(x, false, p, p);
-        else
-            x86_imm(x, ALU_CMP, false, p, -1);
-        x86_jump_if(x, CC_NE, not_taken);
+        x86_jump_if(x, ask_branch(j, n), not_taken);
         go_to(j, to);
         x86_bind(x, not_taken);
     }
@@ -488,6 +497,7 @@ static const struct jit_insn *write_joined(struct jit *j, const struct jit_insn 
 void simt_jit_write_body(struct jit *j, struct jit_block *b, void (*end)(struct jit *j, const struct jit_insn *n))
 {
     bool guard = false;
+    j->test = NULL;
     if (j->carried == b)
         simt_jit_begin_carried(j, b);
     else
@@ -499,13 +509,18 @@ void simt_jit_write_body(struct jit *j, struct jit_block *b, void (*end)(struct 
         const struct jit_insn *n = &j->code[k];
         j->pc = j->first + k;
         j->gpr_pins = j->vector_pins = 0;
-        guard = guard || simt_jit_begin_guard(j, k);
+        guard = guard || (!j->test && simt_jit_begin_guard(j, k));
         j->gpr_pins = 0;
+        if (!guard && simt_jit_is_test(j, n)) {
+            j->test = n;
+            continue;
+        }
         n = write_joined(j, n);
         k = (uint32_t)(n - j->code);
         j->pc = j->first + k;
         j->gpr_pins = j->vector_pins = 0;
         if (k + 1 == b->end) end(j, n);
+        if (j->test) pass_lives(j, j->test);
         pass_lives(j, n);
     }
     if (guard) simt_jit_end_guard(j);

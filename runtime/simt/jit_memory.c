@@ -108,6 +108,13 @@ void simt_jit_look_ahead(struct jit *j, const int *bases, const int64_t *low, in
     x86_bind(x, near);
 }
 
+/* Does the loop go through memory by less than would have simt_jit_look_ahead fetch anything? */
+static bool is_slow(const struct jit *j, const struct jit_insn *n)
+{
+    int64_t step;
+    return simt_jit_strides(j, n, &step) && step >= -PAGE && step <= PAGE;
+}
+
 static void check_global(struct jit *j, int base, struct extent all, int leave, bool ahead)
 {
     uint32_t index = j->range_count++;
@@ -149,6 +156,19 @@ static void check_shared(struct jit *j, int base, struct extent all, int leave)
     x86_jump_if(x, CC_A, leave);
 }
 
+/* Jumps unless the halves' addresses are multiples. Of several that are so many elements above one base the first tells
+ * it of all. */
+static void check_alignment(struct jit *j, const struct jit_place *p, const int bases[2], int64_t align, int leave)
+{
+    uint8_t *seen = p->base && align <= 1 << p->scale ? &j->places[p->base].aligned : NULL;
+    if (align <= 1 || (seen && *seen >= align)) return;
+    for (int h = 0; h < (p->form.kind == FORM_PAIR && !seen ? 2 : 1); h++) {
+        x86_test_imm(&j->x, bases[h], (int32_t)align - 1);
+        x86_jump_if(&j->x, CC_NE, leave);
+    }
+    if (seen) *seen = (uint8_t)align;
+}
+
 /* Checks the halves' addresses, unless an access before has. A wrong one is the interpreter's. `bases`: registers of
  * the halves' numbers. */
 static void check(struct jit *j, const struct jit_insn *n, const int bases[2])
@@ -159,12 +179,9 @@ static void check(struct jit *j, const struct jit_insn *n, const int bases[2])
     if (p->checked && need.low >= p->low && need.high <= p->high && align <= p->align) return;
     struct extent all = all_from_here(j, n, p->form, &align);
     int leave = simt_jit_leaving(j, JIT_LEFT, false);
-    bool ahead = n->kind == JK_LOAD && p->form.kind != FORM_CONST && !j->zone && simt_jit_repeats(j);
+    bool ahead = n->kind == JK_LOAD && p->form.kind != FORM_CONST && !j->zone && simt_jit_repeats(j) && !is_slow(j, n);
+    check_alignment(j, p, bases, align, leave);
     for (int h = 0; h < (p->form.kind == FORM_PAIR ? 2 : 1); h++) {
-        if (align > 1) {
-            x86_test_imm(&j->x, bases[h], (int32_t)align - 1);
-            x86_jump_if(&j->x, CC_NE, leave);
-        }
         if (n->op)
             check_shared(j, bases[h], all, leave);
         else

@@ -385,9 +385,21 @@ static void find_register(struct jit *j, struct work *w, int halves)
     w->reg = simt_jit_new_gpr(j);
 }
 
+/* What an address is a sum of: `scaled`, the log of what the sum at hand multiplied the number before it by, or 0. */
+static void note_base(struct jit *j, const struct jit_insn *n, int scaled)
+{
+    bool product = n->op == JI_MAD_WIDE_S || n->op == JI_MAD_WIDE_U;
+    int scale = product ? simt_jit_power(form_of(j, n, 1)) : scaled;
+    if (scale <= 0 || scale > 4) return;
+    uint16_t base = n->reads[product ? 2 : n->reads[0] == n[-1].writes[0]];
+    if (!j->slots[base].fixed || !form_is_uniform(j->slots[base].form)) return;
+    j->places[n->writes[0]].base = base;
+    j->places[n->writes[0]].scale = (uint8_t)scale;
+}
+
 void simt_jit_numbers(struct jit *j, const struct jit_insn *n, struct jit_form f)
 {
-    int regs[2] = {0, 0}, scale = scale_of(j, n), halves = f.kind == FORM_PAIR ? 2 : 1;
+    int regs[2] = {0, 0}, scale = scale_of(j, n), scaled = j->scale, halves = f.kind == FORM_PAIR ? 2 : 1;
     if (n->op >= JI_WIDE_U && n->op < JI_NARROW) check_range(j, n, 0, f);
     if (n->op >= JI_WIDE_U && n->op <= JI_MAD_WIDE_S) check_range(j, n, 1, f);
     j->gpr_pins = 0;
@@ -399,5 +411,6 @@ void simt_jit_numbers(struct jit *j, const struct jit_insn *n, struct jit_form f
         j->gpr_pins = 1u << regs[h] | 1u << regs[0];
     }
     simt_jit_define_scalar(j, n->writes[0], f, regs);
+    note_base(j, n, scaled);
     j->scale = scale;
 }

@@ -250,6 +250,7 @@ void simt_jit_drop(struct jit *j, uint16_t slot)
         }
     p->checked = false;
     p->flushed = p->bits = 0;
+    p->base = 0;
 }
 
 void simt_jit_define_scalar(struct jit *j, uint16_t slot, struct jit_form f, const int regs[2])

@@ -326,7 +326,22 @@ static void compare_ends(struct jit *j, const struct jit_insn *n, const struct j
     x86_bind(x, done);
 }
 
-static void compare_numbers(struct jit *j, const struct jit_insn *n, int reg)
+static bool is_of_numbers(const struct jit *j, const struct jit_insn *n)
+{
+    return n->op != JT_F && !n->is_short && form_is_uniform(j->places[n->reads[0]].form) &&
+           form_is_uniform(j->places[n->reads[1]].form);
+}
+
+bool simt_jit_is_test(const struct jit *j, const struct jit_insn *n)
+{
+    const struct jit_insn *branch = n + 1;
+    if (j->zone || n->kind != JK_COMPARE || n->guarded || n->i->mode || n->write_count != 1) return false;
+    if (branch != j->code + j->block->end - 1 || branch->kind != JK_BRANCH) return false;
+    if (j->block->next[0] < 0 || j->block->next[1] < 0) return false;
+    return branch->reads[0] == n->writes[0] && branch->dies & 1 && is_of_numbers(j, n);
+}
+
+void simt_jit_test(struct jit *j, const struct jit_insn *n)
 {
     int a = simt_jit_scalar(j, n->reads[0], 0, RAX);
     struct jit_form b = j->places[n->reads[1]].form;
@@ -334,6 +349,11 @@ static void compare_numbers(struct jit *j, const struct jit_insn *n, int reg)
         x86_imm(&j->x, ALU_CMP, n->wide, a, (int32_t)b.step);
     else
         x86_rr(&j->x, ALU_CMP, n->wide, a, simt_jit_scalar(j, n->reads[1], 0, RCX));
+}
+
+static void compare_numbers(struct jit *j, const struct jit_insn *n, int reg)
+{
+    simt_jit_test(j, n);
     x86_setcc(&j->x, simt_jit_condition(n), RAX);
     x86_movzx_byte(&j->x, reg, RAX);
     x86_unary(&j->x, UNARY_NEG, false, reg);
@@ -353,7 +373,7 @@ void simt_jit_compare(struct jit *j, const struct jit_insn *n)
     int with = n->read_count > 2 ? simt_jit_predicate(j, n->reads[2]) : -1;
     int p[2] = {simt_jit_new_gpr(j), 0}, q[2] = {0, 0};
     bool second = i->mode && i->d2 != SLOT_SINK;
-    if (n->op != JT_F && !n->is_short && form_is_uniform(f[0]) && form_is_uniform(f[1]))
+    if (is_of_numbers(j, n))
         compare_numbers(j, n, p[0]);
     else if (simt_jit_is_bounded(n, f))
         compare_ends(j, n, f, p[0]);

@@ -71,10 +71,20 @@ static bool walks(const struct jit *j, const struct jit_block *b, const struct j
            step == ROUND;
 }
 
+static bool is_loop(const struct jit *j, const struct jit_block *b)
+{
+    return b->next[0] >= 0 && j->blocks[b->next[0]].start == b->start;
+}
+
+bool simt_jit_strides(const struct jit *j, const struct jit_insn *n, int64_t *step)
+{
+    return is_loop(j, j->block) && step_of(j, j->block, n, n->reads[0], DEPTH, step);
+}
+
 static bool has_walks(const struct jit *j, const struct jit_block *b)
 {
     bool found = false;
-    if (simt_jit_is_avx2(j) || b->next[0] < 0 || j->blocks[b->next[0]].start != b->start) return false;
+    if (simt_jit_is_avx2(j) || !is_loop(j, b)) return false;
     for (uint32_t k = b->start; k < b->end; k++) {
         const struct jit_insn *n = &j->code[k];
         bool moves = n->kind == JK_BARRIER || n->kind == JK_EXIT || n->kind == JK_LEAVE || n->kind == JK_SHUFFLE;
