@@ -66,17 +66,21 @@ static uint32_t thread_index(const unsigned block[3], int dimension, uint32_t t)
 /* The form of a thread index in the full warps of a block. */
 static struct jit_form thread_form(const unsigned block[3], int dimension)
 {
-    uint32_t warps = block[0] * block[1] * block[2] / SIMT_WARP;
-    struct jit_form f = {FORM_LINEAR, 0, 0};
+    uint32_t warps = block[0] * block[1] * block[2] / SIMT_WARP, firsts = 0;
+    struct jit_form f = {FORM_LINEAR, 0, 0, 0};
     for (uint32_t w = 0; w < warps; w++) {
         uint32_t t[SIMT_WARP];
         for (uint32_t l = 0; l < SIMT_WARP; l++) t[l] = thread_index(block, dimension, w * SIMT_WARP + l);
-        if (w == 0) f = (struct jit_form){FORM_LINEAR, (int32_t)(t[1] - t[0]), (int32_t)(t[16] - t[0])};
+        if (w == 0) f = (struct jit_form){FORM_LINEAR, (int32_t)(t[1] - t[0]), (int32_t)(t[16] - t[0]), 0};
+        firsts |= t[0];
         for (uint32_t l = 0; l < SIMT_WARP; l++)
-            if ((int64_t)(int32_t)(t[l] - t[l & 16]) != f.step * (l & 15)) return (struct jit_form){FORM_ANY, 0, 0};
+            if ((int64_t)(int32_t)(t[l] - t[l & 16]) != f.step * (l & 15)) return (struct jit_form){FORM_ANY, 0, 0, 0};
         if ((int32_t)(t[16] - t[0]) != f.skip) f.kind = FORM_PAIR;
     }
-    if (f.kind == FORM_PAIR) f.skip = 0;
+    if (f.kind == FORM_PAIR)
+        f.skip = 0;
+    else
+        f.zeros = firsts ? __builtin_ctz(firsts) : MOST_ZEROS;
     return f;
 }
 
@@ -199,7 +203,8 @@ static int vector_bits(void)
 static bool same_forms(const struct jit_form *a, const struct jit_form *b)
 {
     for (int d = 0; d <= SR_TID_Z; d++)
-        if (a[d].kind != b[d].kind || a[d].step != b[d].step || a[d].skip != b[d].skip) return false;
+        if (a[d].kind != b[d].kind || a[d].step != b[d].step || a[d].skip != b[d].skip || a[d].zeros != b[d].zeros)
+            return false;
     return true;
 }
 
@@ -258,7 +263,7 @@ const void *simt_jit_start(const struct jit_code *c)
 /* ---- running ---- */
 static bool holds_narrow(const uint32_t *v, struct jit_form f)
 {
-    uint32_t differ = 0, first = f.kind == FORM_CONST ? (uint32_t)f.step : v[0];
+    uint32_t differ = v[0] & ((1u << f.zeros) - 1), first = f.kind == FORM_CONST ? (uint32_t)f.step : v[0];
     uint32_t step = f.kind == FORM_CONST ? 0 : (uint32_t)f.step, skip = f.kind == FORM_CONST ? 0 : (uint32_t)f.skip;
     uint32_t second = f.kind == FORM_PAIR ? v[16] : first + skip;
     for (uint32_t l = 0; l < 16; l++) differ |= v[l] ^ (first + step * l);
@@ -268,7 +273,7 @@ static bool holds_narrow(const uint32_t *v, struct jit_form f)
 
 static bool holds_wide(const uint64_t *v, struct jit_form f)
 {
-    uint64_t differ = 0, first = f.kind == FORM_CONST ? (uint64_t)f.step : v[0];
+    uint64_t differ = v[0] & ((1u << f.zeros) - 1), first = f.kind == FORM_CONST ? (uint64_t)f.step : v[0];
     uint64_t step = f.kind == FORM_CONST ? 0 : (uint64_t)f.step, skip = f.kind == FORM_CONST ? 0 : (uint64_t)f.skip;
     uint64_t second = f.kind == FORM_PAIR ? v[16] : first + skip;
     for (uint64_t l = 0; l < 16; l++) differ |= v[l] ^ (first + step * l);

@@ -114,17 +114,34 @@ static void find_lives(struct jit *j)
 /* ---- forms ---- */
 static struct jit_form any(void)
 {
-    return (struct jit_form){FORM_ANY, 0, 0};
+    return (struct jit_form){FORM_ANY, 0, 0, 0};
 }
 /* Steps go round as the numbers do. */
 static struct jit_form linear(bool pair, uint64_t step, uint64_t skip, bool wide)
 {
     if (!wide) step = (uint64_t)(int32_t)step, skip = (uint64_t)(int32_t)skip;
-    return (struct jit_form){pair ? FORM_PAIR : FORM_LINEAR, (int64_t)step, pair ? 0 : (int64_t)skip};
+    return (struct jit_form){pair ? FORM_PAIR : FORM_LINEAR, (int64_t)step, pair ? 0 : (int64_t)skip, 0};
 }
 static bool same_form(struct jit_form a, struct jit_form b)
 {
-    return a.kind == b.kind && a.step == b.step && a.skip == b.skip;
+    return a.kind == b.kind && a.step == b.step && a.skip == b.skip && a.zeros == b.zeros;
+}
+
+/* Low bits of the first lane's number that are 0. */
+static int zeros_of(struct jit_form f)
+{
+    if (f.kind != FORM_CONST) return f.kind == FORM_LINEAR ? f.zeros : 0;
+    int zeros = f.step ? __builtin_ctzll((uint64_t)f.step) : MOST_ZEROS;
+    return zeros < MOST_ZEROS ? zeros : MOST_ZEROS;
+}
+static struct jit_form with_zeros(struct jit_form f, int zeros)
+{
+    if (f.kind == FORM_LINEAR) f.zeros = zeros < MOST_ZEROS ? zeros : MOST_ZEROS;
+    return f;
+}
+static int fewer_zeros(struct jit_form a, struct jit_form b)
+{
+    return zeros_of(a) < zeros_of(b) ? zeros_of(a) : zeros_of(b);
 }
 
 /* What can be said where two ways meet. */
@@ -136,7 +153,7 @@ static struct jit_form meet(struct jit_form a, struct jit_form b, char class)
     int64_t p = a.kind == FORM_CONST ? 0 : a.skip, q = b.kind == FORM_CONST ? 0 : b.skip;
     bool pair = a.kind == FORM_PAIR || b.kind == FORM_PAIR || p != q;
     if (class == 'p' && pair) return any();
-    return linear(pair, (uint64_t)form_step(a), (uint64_t)p, true);
+    return with_zeros(linear(pair, (uint64_t)form_step(a), (uint64_t)p, true), fewer_zeros(a, b));
 }
 
 static uint64_t skip_of(struct jit_form f)
@@ -147,16 +164,19 @@ static uint64_t skip_of(struct jit_form f)
 static struct jit_form sum(struct jit_form a, struct jit_form b, bool minus, bool wide)
 {
     uint64_t sign = minus ? UINT64_MAX : 1;
-    return linear(a.kind == FORM_PAIR || b.kind == FORM_PAIR, (uint64_t)form_step(a) + sign * (uint64_t)form_step(b),
-                  skip_of(a) + sign * skip_of(b), wide);
+    struct jit_form f =
+        linear(a.kind == FORM_PAIR || b.kind == FORM_PAIR, (uint64_t)form_step(a) + sign * (uint64_t)form_step(b),
+               skip_of(a) + sign * skip_of(b), wide);
+    return with_zeros(f, fewer_zeros(a, b));
 }
 
 static struct jit_form product(struct jit_form a, struct jit_form b, bool wide)
 {
     if (a.kind == FORM_CONST && b.kind != FORM_CONST) return product(b, a, wide);
     if (b.kind == FORM_CONST)
-        return linear(a.kind == FORM_PAIR, (uint64_t)form_step(a) * (uint64_t)b.step, skip_of(a) * (uint64_t)b.step,
-                      wide);
+        return with_zeros(
+            linear(a.kind == FORM_PAIR, (uint64_t)form_step(a) * (uint64_t)b.step, skip_of(a) * (uint64_t)b.step, wide),
+            zeros_of(a) + zeros_of(b));
     if (!form_is_flat(a) || !form_is_flat(b)) return any();
     return linear(!form_is_uniform(a) || !form_is_uniform(b), 0, 0, wide);
 }
@@ -166,6 +186,31 @@ static bool is_small(struct jit_form f)
 {
     int64_t most = 1 << 24;
     return f.kind == FORM_CONST || (f.step < most && f.step > -most && f.skip < most && f.skip > -most);
+}
+
+/* Of bits, with a constant: where the lanes differ by less than what the first lane's number is a multiple of, they do
+ * so in bits that are known, as those of a thread's index in its warp are. */
+static struct jit_form bits_result(const struct jit_insn *n, const struct jit_form *f)
+{
+    bool shift = n->op == JI_SHR || n->op == JI_SAR, turned = !shift && f[0].kind == FORM_CONST;
+    struct jit_form a = f[turned], by = f[!turned];
+    int64_t room = (int64_t)1 << a.zeros, v[SIMT_WARP], low = by.step & (room - 1);
+    if (a.kind != FORM_LINEAR || by.kind != FORM_CONST || (shift && (by.step < 0 || by.step > MOST_ZEROS)))
+        return any();
+    for (int l = 0; l < SIMT_WARP; l++) {
+        int64_t off = a.step * (l & 15) + (l < 16 ? 0 : a.skip);
+        if (off < 0 || off >= room) return any();
+        v[l] = shift ? off >> by.step : n->op == JI_AND ? off & low : n->op == JI_OR ? off | low : off ^ low;
+    }
+    for (int l = 1; l < SIMT_WARP; l++) v[l] -= v[0];
+    v[0] = 0;
+    for (int l = 0; l < SIMT_WARP; l++)
+        if (v[l] != v[1] * (l & 15) + (l < 16 ? 0 : v[16])) return any();
+    int zeros = shift                    ? a.zeros - (int)by.step
+                : n->op != JI_AND        ? fewer_zeros(a, by)
+                : zeros_of(by) > a.zeros ? zeros_of(by)
+                                         : a.zeros;
+    return with_zeros(linear(false, (uint64_t)v[1], (uint64_t)v[16], n->wide), zeros > 0 ? zeros : 0);
 }
 
 static struct jit_form integer_result(const struct jit_insn *n, const struct jit_form *f)
@@ -197,12 +242,21 @@ static struct jit_form integer_result(const struct jit_insn *n, const struct jit
         return sum(p, f[2], false, true);
     }
     case JI_MOV: return f[0];
-    case JI_NOT: /* -1 - a */
-    case JI_NEG: return sum((struct jit_form){FORM_CONST, 0, 0}, f[0], true, n->wide);
+    case JI_NOT: return sum((struct jit_form){FORM_CONST, -1, 0, 0}, f[0], true, n->wide);
+    case JI_NEG: return sum((struct jit_form){FORM_CONST, 0, 0, 0}, f[0], true, n->wide);
     case JI_SHL:
         if (f[1].kind == FORM_CONST && f[1].step >= 0 && f[1].step < (n->wide ? 64 : 32))
-            return product(f[0], (struct jit_form){FORM_CONST, (int64_t)((uint64_t)1 << f[1].step), 0}, n->wide);
+            return product(f[0], (struct jit_form){FORM_CONST, (int64_t)((uint64_t)1 << f[1].step), 0, 0}, n->wide);
         break;
+    case JI_AND:
+    case JI_OR:
+    case JI_XOR:
+    case JI_SHR:
+    case JI_SAR: {
+        struct jit_form bits = bits_result(n, f);
+        if (form_is_scalar(bits)) return bits;
+        break;
+    }
     case JI_EXTEND_U:
     case JI_EXTEND_S:
         if (f[0].kind == FORM_CONST) return linear(false, 0, 0, true);
@@ -210,7 +264,8 @@ static struct jit_form integer_result(const struct jit_insn *n, const struct jit
     case JI_NARROW:
         return f[0].kind == FORM_CONST
                    ? linear(false, 0, 0, false)
-                   : linear(f[0].kind == FORM_PAIR, (uint64_t)f[0].step, (uint64_t)f[0].skip, false);
+                   : with_zeros(linear(f[0].kind == FORM_PAIR, (uint64_t)f[0].step, (uint64_t)f[0].skip, false),
+                                zeros_of(f[0]));
     case JI_ABS: return any();
     default: break;
     }
@@ -230,7 +285,7 @@ struct jit_form simt_jit_form_of(const struct jit *j, const struct jit_insn *n, 
     case JK_SPECIAL:
         if (n >= j->code + j->start && (n->wide || i->mode < SR_CTAID_X || i->mode > SR_CTAID_Z)) return any();
         if (i->mode <= SR_TID_Z) return j->special[i->mode];
-        if (i->mode == SR_LANEID) return linear(false, 1, 16, true);
+        if (i->mode == SR_LANEID) return with_zeros(linear(false, 1, 16, true), MOST_ZEROS);
         return i->mode >= SR_LANEMASK_EQ && i->mode <= SR_LANEMASK_GT ? any() : linear(false, 0, 0, true);
     case JK_INTEGER: return integer_result(n, f);
     case JK_COMPARE:

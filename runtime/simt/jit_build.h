@@ -36,7 +36,9 @@ struct jit_form {
     enum jit_form_kind kind;
     int64_t step; /* from lane to lane; the value of a constant */
     int64_t skip; /* linear: from half to half */
+    int zeros;    /* linear: so many low bits of the first lane's number are 0, at least; at most MOST_ZEROS */
 };
+#define MOST_ZEROS 31
 
 struct jit_slot {
     uint32_t offset;

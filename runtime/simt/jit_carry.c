@@ -42,6 +42,7 @@ static void keep_slot(struct jit *j, const struct jit_block *to, uint16_t slot)
     p->base = 0;
     if (fixed) return;
     if (alive && same_form(p->form, want)) {
+        p->form = want;
         if (want.kind != FORM_ANY) p->in_slot = 0;
         if (want.kind == FORM_CONST) p->at_home = 0;
         return;

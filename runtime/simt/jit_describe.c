@@ -276,13 +276,13 @@ bool simt_jit_describe(struct jit *j)
     memset(j->slot_of, 0xff, (f->frame_bytes / 4 + 1) * sizeof *j->slot_of);
     if (slot_at(j, SLOT_TRUE, 'p')) return false;
     j->slots[0].fixed = true;
-    j->slots[0].form = (struct jit_form){FORM_CONST, -1, 0};
+    j->slots[0].form = (struct jit_form){FORM_CONST, -1, 0, 0};
     for (uint32_t k = 0; k < f->const_count; k++) {
         const struct constant *c = &j->program->constants[f->const_first + k];
         uint16_t s = slot_at(j, c->slot, c->wide ? 'q' : 'w');
         if (s == 0xffff) continue;
         j->slots[s].fixed = true;
-        j->slots[s].form = (struct jit_form){FORM_CONST, c->wide ? (int64_t)c->value : (int32_t)c->value, 0};
+        j->slots[s].form = (struct jit_form){FORM_CONST, c->wide ? (int64_t)c->value : (int32_t)c->value, 0, 0};
     }
     describe_from(j, 0);
     if (find_constants(j)) describe_from(j, j->start);

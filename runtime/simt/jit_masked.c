@@ -91,7 +91,7 @@ static struct x86_mem waiting_at(const struct jit_zone *z, uint32_t block)
 static struct jit_form form_in_frame(const struct jit_block *to, const struct jit_block *behind, uint32_t s)
 {
     bool in_a = in_set(to->in, s), in_b = in_set(behind->in, s);
-    if (!in_a && !in_b) return (struct jit_form){FORM_ANY, 0, 0};
+    if (!in_a && !in_b) return (struct jit_form){FORM_ANY, 0, 0, 0};
     struct jit_form x = in_a ? to->forms[s] : behind->forms[s], y = in_b ? behind->forms[s] : x;
     return x.kind > y.kind ? x : y;
 }
@@ -141,7 +141,7 @@ static bool same_forms(const struct jit *j, const struct jit_zone *a, const stru
     for (uint32_t s = 0; s < j->slot_count; s++) {
         struct jit_form f = a->forms[s], g = b->forms[s];
         bool alive = in_set(a->alive, s) || in_set(j->blocks[a->first].in, s);
-        if (alive && (f.kind != g.kind || f.step != g.step || f.skip != g.skip)) return false;
+        if (alive && (f.kind != g.kind || f.step != g.step || f.skip != g.skip || f.zeros != g.zeros)) return false;
     }
     return true;
 }
@@ -162,7 +162,7 @@ static const struct jit_zone *find_zone(struct jit *j)
     if (ok) {
         find_slots(j, &z);
         for (uint32_t s = 0; s < j->slot_count; s++)
-            z.forms[s] = in_set(z.merged, s) ? (struct jit_form){FORM_ANY, 0, 0} : form_in_frame(to, behind, s);
+            z.forms[s] = in_set(z.merged, s) ? (struct jit_form){FORM_ANY, 0, 0, 0} : form_in_frame(to, behind, s);
     }
     for (uint32_t k = 0; ok && k < j->zone_count; k++)
         if (j->zones[k].first == z.first && j->zones[k].join == z.join && same_forms(j, &z, &j->zones[k])) {

@@ -371,7 +371,7 @@ void simt_jit_define_vector(struct jit *j, uint16_t slot, const int *regs)
 {
     struct jit_place *p = &j->places[slot];
     simt_jit_drop(j, slot);
-    p->form = (struct jit_form){FORM_ANY, 0, 0};
+    p->form = (struct jit_form){FORM_ANY, 0, 0, 0};
     p->in_slot = p->at_home = 0;
     for (int k = 0; k < simt_jit_parts(j, slot); k++) own_vector(j, slot, k, regs[k]);
 }
@@ -380,7 +380,7 @@ void simt_jit_define_in_frame(struct jit *j, uint16_t slot)
 {
     struct jit_place *p = &j->places[slot];
     simt_jit_drop(j, slot);
-    p->form = (struct jit_form){FORM_ANY, 0, 0};
+    p->form = (struct jit_form){FORM_ANY, 0, 0, 0};
     p->in_slot = 0xff;
     p->at_home = 3;
 }

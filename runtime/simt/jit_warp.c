@@ -44,7 +44,7 @@ void simt_jit_shuffle(struct jit *j, const struct jit_insn *n)
     else
         permute(j, parts, from, regs);
     simt_jit_define_vector(j, n->writes[w++], regs);
-    if (n->i->d2 != SLOT_SINK) simt_jit_define_scalar(j, n->writes[w], (struct jit_form){FORM_ANY, 0, 0}, p);
+    if (n->i->d2 != SLOT_SINK) simt_jit_define_scalar(j, n->writes[w], (struct jit_form){FORM_ANY, 0, 0, 0}, p);
 }
 
 void simt_jit_vote(struct jit *j, const struct jit_insn *n)
@@ -69,5 +69,5 @@ void simt_jit_vote(struct jit *j, const struct jit_insn *n)
         x86_movzx_byte(x, r[0], RAX);
         x86_unary(x, UNARY_NEG, false, r[0]);
     }
-    simt_jit_define_scalar(j, n->writes[0], (struct jit_form){FORM_LINEAR, 0, 0}, r);
+    simt_jit_define_scalar(j, n->writes[0], (struct jit_form){FORM_LINEAR, 0, 0, 0}, r);
 }

@@ -528,3 +528,66 @@ TEST(blocks_follow_each_other_along_rows)
     }
     simt_program_free(p);
 }
+
+/* ---- bits of indices ---- */
+static const char *const bit_ops[] = {
+    "and.b32 %r, %r, 31;\n",
+    "and.b32 %r, %r, 15;\n",
+    "and.b32 %r, %r, 96;\n",
+    "and.b32 %r, 7, %r;\n",
+    "and.b32 %r, %r, -32;\n",
+    "or.b32 %r, %r, 64;\n",
+    "or.b32 %r, %r, 16;\n",
+    "xor.b32 %r, %r, 16;\n",
+    "xor.b32 %r, 31, %r;\n",
+    "xor.b32 %r, %r, -1;\n",
+    "shr.u32 %r, %r, 5;\n",
+    "shr.s32 %r, %r, 4;\n",
+    "shr.u32 %r, %r, 1;\n",
+    "shr.u32 %r, %r, 31;\n",
+    "not.b32 %r, %r;\nand.b32 %r, %r, 31;\n",
+    "neg.s32 %r, %r;\nshr.s32 %r, %r, 5;\n",
+    "add.s32 %r, %r, 32;\nand.b32 %r, %r, 63;\n",
+    "mad.lo.s32 %r, %r, 2, 64;\nand.b32 %r, %r, 63;\n",
+    "mul.lo.s32 %r, %r, 3;\nshr.u32 %r, %r, 5;\n",
+    "add.s32 %r, %r, 8;\nand.b32 %r, %r, 31;\n",
+    "shl.b32 %r, %r, 27;\nshr.s32 %r, %r, 5;\n",
+    "and.b32 %t, %r, 3;\nshl.b32 %r, %r, 1;\nsub.s32 %r, %r, %t;\n",
+    "and.b32 %t, %r, 15;\nshl.b32 %r, %r, 1;\nsub.s32 %r, %r, %t;\nand.b32 %r, %r, 32;\n",
+};
+
+/* The place of a thread in its warp, or its warp, as kernels find them in blocks of several shapes, also in a loop that
+ * goes on from what it found. */
+TEST(bits_of_indices_are_those_of_all_lanes)
+{
+    enum { MOST = 256, WORDS_OUT = 4 * MOST };
+    static const unsigned blocks[][3] = {{256, 1, 1}, {64, 4, 1}, {16, 16, 1}, {8, 8, 2}, {48, 4, 1}, {32, 1, 4}};
+    static uint32_t want[WORDS_OUT];
+    static char text[4096];
+    uint64_t out = device(sizeof want), params[] = {out, out, 3};
+    struct simt_fault fault;
+    if (!generates()) SKIP("no code is generated on this machine");
+    for (size_t k = 0; k < 2 * sizeof bit_ops / sizeof *bit_ops; k++) {
+        snprintf(text, sizeof text,
+                 HEAD ".visible .entry k(" PARAMETERS ")\n{\n.reg .b32 %%r, %%t, %%n, %%x, %%y, %%z, %%i;\n"
+                      ".reg .b64 %%out, %%u;\n.reg .pred %%p;\nld.param.u64 %%out, [pout];\nmov.u32 %%x, %%tid.x;\n"
+                      "mov.u32 %%y, %%tid.y;\nmov.u32 %%z, %%tid.z;\nmov.u32 %%n, %%ntid.y;\n"
+                      "mad.lo.s32 %%n, %%z, %%n, %%y;\nmov.u32 %%i, %%ntid.x;\nmad.lo.s32 %%n, %%n, %%i, %%x;\n"
+                      "mul.wide.u32 %%u, %%n, 16;\nadd.s64 %%out, %%out, %%u;\nmov.u32 %%r, %s;\nmov.u32 %%i, 4;\n"
+                      "$L:\n%sst.global.u32 [%%out], %%r;\nadd.s64 %%out, %%out, 4;\nadd.s32 %%i, %%i, -1;\n"
+                      "setp.ne.s32 %%p, %%i, 0;\n@%%p bra $L;\nret;\n}\n",
+                 k % 2 ? "%y" : "%x", bit_ops[k / 2]);
+        for (size_t b = 0; b < 3 * sizeof blocks / sizeof *blocks; b++) {
+            setenv("LUNARRAY_JIT", b % 3 ? "1" : "0", 1);
+            setenv("LUNARRAY_ISA", b % 3 == 1 ? "avx2" : "", 1);
+            struct simt_program *p = must_load(text);
+            struct simt_launch l = {.function = simt_program_function(p, "k"), .grid = {1, 1, 1}, .params = params};
+            memcpy(l.block, blocks[b / 3], sizeof l.block);
+            memset(simt_host(out), 0, sizeof want);
+            if (!simt_run(&l, &fault)) FAIL("%s\n%s", fault.text, text);
+            if (b % 3 == 0) memcpy(want, simt_host(out), sizeof want);
+            if (memcmp(want, simt_host(out), sizeof want) != 0) FAIL("generated code of\n%s", text);
+            simt_program_free(p);
+        }
+    }
+}
