@@ -9,7 +9,7 @@
  * notebooks begin with: those on the software GPU are, except while somebody takes the time. By `make bench T=simt`
  * and `T=checks` that costs one to four times the time, up to eight where threads walk rows that begin where data
  * says, or trees that they change; up to some twenty in loops around a compare-and-swap at an array that the kernel
- * also touches plainly, or that it is not known to be an argument: milliseconds for a million threads, and what is
+ * also touches plainly, or which no argument is known to be: milliseconds for a million threads, and what is
  * wrong is found before it is looked for. */
 enum lg_checks { LG_CHECKS_OFF, LG_CHECKS_SESSION, LG_CHECKS_ON };
 void lg_set_checks(lua_State *L, enum lg_checks checks); /* off at first */
