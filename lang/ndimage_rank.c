@@ -1,5 +1,6 @@
 /* gpu.ndimage: filters by the order of a window's elements, and the morphology of grey images that is made of them. */
 #include <string.h>
+#include "kernels/rank_filter.h"
 #include "lang/ndimage.h"
 
 struct windows {
@@ -130,6 +131,23 @@ static int push_sorted(lua_State *L, int x, int ndim, const int64_t *shape, cons
     return lg_step(L, "contiguous", "v", at);
 }
 
+/* Pushes the element at `rank`, from 1, of each sorted window of the array at `at`, by the host's filter; false, and
+ * nothing, where that is not for it. Elements of few bits go there as float32, which all of them are. */
+static bool push_by_filter(lua_State *L, int at, const struct windows *w, int64_t rank)
+{
+    const enum rt_dtype t = lg_form(L, at)->dtype;
+    const bool narrow = rt_dtypes[t].size < 4, middle = w->count % 2 && rank == w->count / 2 + 1;
+    const struct rt_array *a = lg_check_array(L, narrow ? lg_step(L, "to", "vs", at, "float32") : at);
+    enum rt_status status = kn_rank_filter(a, w->size, rank - 1, middle, lg_new_array(L), lg_error_box(L));
+    if (status == RT_UNSUPPORTED) {
+        lua_pop(L, 1);
+        return false;
+    }
+    lg_check(L, status);
+    if (narrow) lg_step(L, "to", "vs", lua_gettop(L), rt_dtypes[t].name);
+    return true;
+}
+
 #define MOST_SORTED (1 << 24) /* elements of windows that are copied at a time */
 
 /* Pushes the element at `rank`, from 1, of the window around each element of the array at 1: of so many at a time along
@@ -147,6 +165,7 @@ static int push_rank(lua_State *L, const char *what, const struct windows *w, in
     n = shape[axis];
     int64_t beside = rt_array_size(a) / n;
     int padded = lg_push_padded_all(L, 1, w->size, false, &w->border);
+    if (push_by_filter(L, padded, w, rank)) return lua_gettop(L);
     if (beside <= MOST_SORTED / w->count) most = MOST_SORTED / w->count / beside;
     if (most >= n) return push_sorted(L, padded, a->ndim, shape, w, rank);
     lua_newtable(L);

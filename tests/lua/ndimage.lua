@@ -34,6 +34,45 @@ t.every("what is given stays as it is", function(device)
   end
 end)
 
+-- The window that is kept in order while it moves, beside all windows sorted. Rows of more than 4096 are done in pieces.
+t.test("ranks of windows of every dtype", function()
+  gpu.seed(6)
+  for _, dtype in ipairs(t.dtypes) do
+    for _, case in ipairs({ { { 9000 }, { 5 } }, { { 4200 }, { 33 } }, { { 70, 31 }, { 4, 5 } }, { { 6, 7, 40 }, { 1, 3, 6 } } }) do
+      local shape, sizes = case[1], case[2]
+      local float = dtype:find "float"
+      local x = (gpu.rand(shape, "float64", "cpu") * 40 - (dtype:find "^u" and 0 or 20)):to(dtype)
+      if float then x:flatten()["::97"] = 0 / 0 end
+      local windows = x
+      for axis = 1, #sizes do windows = windows:unfold(axis, sizes[axis]) end
+      local inner = windows.shape
+      local count, kept, whole = 1, {}, {}
+      for axis = 1, #sizes do
+        count = count * sizes[axis]
+        kept[axis] = inner[axis]
+        whole[axis] = { sizes[axis] // 2 + 1, sizes[axis] // 2 + inner[axis] } -- where no window reaches beyond the edges
+      end
+      kept[#kept + 1] = count
+      local sorted = windows:reshape(kept):sort()
+      local function want(rank, got, what)
+        local expected, inside = sorted:select(-1, rank), got[whole]
+        if float and what == "median" then
+          expected = gpu.where(windows:reshape(kept):isnan():any(-1), 0 / 0, expected:to "float64"):to(dtype)
+        end
+        t.eq(got.dtype, dtype)
+        if float then
+          assert(inside:isnan():equal(expected:isnan()), dtype .. what)
+          inside, expected = inside:nan_to_num(), expected:nan_to_num()
+        end
+        assert(inside:equal(expected), dtype .. what .. count)
+      end
+      want(2, nd.rank_filter(x, 2, sizes), "second")
+      want(count, nd.rank_filter(x, -1, sizes), "greatest")
+      if count % 2 == 1 then want(count // 2 + 1, nd.median_filter(x, sizes), "median") end
+    end
+  end
+end)
+
 t.every("a shape that winds, and one of a million elements", function(device)
   local n = t.brief(1001, 101)
   local mask = gpu.ones(n, n, "bool", device)
