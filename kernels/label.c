@@ -1,4 +1,5 @@
 #include "kernels/label.h"
+#include <string.h>
 
 /* Until the end labels[p] is the element, from 1, that p belongs to, itself where it is the first of its shape. */
 static int32_t first_of(int32_t *labels, int32_t p)
@@ -12,6 +13,7 @@ static int32_t first_of(int32_t *labels, int32_t p)
 
 static void join(int32_t *labels, int32_t p, int32_t q)
 {
+    if (labels[p] == labels[q]) return;
     p = first_of(labels, p);
     q = first_of(labels, q);
     if (p < q)
@@ -20,25 +22,83 @@ static void join(int32_t *labels, int32_t p, int32_t q)
         labels[p] = q + 1;
 }
 
+/* A neighbour that comes before an element: steps along the axes, -1 to 1, and how far that is in memory. */
+struct before {
+    int step[4];
+    int64_t away;
+};
+
+/* The neighbours, of two opposite ones that which comes before. *left is whether the one beside an element on its row
+ * is among them, which then is left out. Returns how many. */
+static int find_before(int ndim, const int64_t *shape, int count, const int64_t (*place)[4], struct before *out,
+                       bool *left)
+{
+    int found = 0;
+    *left = false;
+    for (int k = 0; k < count; k++) {
+        int first = 0, sign;
+        while (first < ndim - 1 && place[k][first] == 1) first++;
+        if (place[k][first] == 1) continue; /* the element itself */
+        if (first == ndim - 1) {
+            *left = true;
+            continue;
+        }
+        sign = place[k][first] < 1 ? 1 : -1;
+        struct before b = {.away = 0};
+        for (int i = 0; i < ndim; i++) {
+            b.step[i] = sign * (int)(place[k][i] - 1);
+            b.away = b.away * shape[i] + b.step[i];
+        }
+        int same = 0;
+        while (same < found && memcmp(out[same].step, b.step, sizeof b.step) != 0) same++;
+        out[same] = b;
+        found += same == found;
+    }
+    return found;
+}
+
+/* Joins the elements of a row, which begins at `begin`, with those before them. What is joined already by the elements
+ * to the left of both is passed over. */
+static void join_row(const bool *mask, int32_t *labels, int64_t begin, int64_t n, int last, bool left,
+                     const struct before *before, int count)
+{
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t p = begin + i;
+        if (!mask[p]) {
+            labels[p] = 0;
+            continue;
+        }
+        const bool beside = left && i > 0 && mask[p - 1];
+        labels[p] = beside ? labels[p - 1] : (int32_t)p + 1;
+        for (int k = 0; k < count; k++) {
+            const int64_t to = i + before[k].step[last], q = p + before[k].away;
+            if (to < 0 || to >= n || !mask[q] || (beside && to > 0 && mask[q - 1])) continue;
+            join(labels, (int32_t)p, (int32_t)q);
+        }
+    }
+}
+
 int32_t kn_label(const bool *mask, int ndim, const int64_t *shape, int count, const int64_t (*place)[4],
                  int32_t *labels)
 {
-    int64_t at[4] = {0}, size = 1;
+    struct before all[81], here[81];
+    int64_t at[4] = {0}, size = 1, n = shape[ndim - 1];
     int32_t shapes = 0;
+    bool left;
+    const int found = find_before(ndim, shape, count, place, all, &left);
     for (int i = 0; i < ndim; i++) size *= shape[i];
-    for (int32_t p = 0; p < size; p++) labels[p] = mask[p] ? p + 1 : 0;
-    for (int32_t p = 0; p < size; p++) {
-        for (int k = 0; mask[p] && k < count; k++) {
-            int64_t q = 0;
-            bool inside = true;
-            for (int i = 0; i < ndim; i++) {
-                int64_t to = at[i] + place[k][i] - 1;
-                inside = inside && to >= 0 && to < shape[i];
-                q = q * shape[i] + to;
+    for (int64_t begin = 0; begin < size; begin += n) {
+        int inside = 0;
+        for (int k = 0; k < found; k++) {
+            bool there = true;
+            for (int i = 0; i < ndim - 1; i++) {
+                const int64_t to = at[i] + all[k].step[i];
+                there = there && to >= 0 && to < shape[i];
             }
-            if (inside && mask[q]) join(labels, p, (int32_t)q);
+            if (there) here[inside++] = all[k];
         }
-        for (int i = ndim - 1; i >= 0 && ++at[i] == shape[i]; i--) at[i] = 0;
+        join_row(mask, labels, begin, n, ndim - 1, left, here, inside);
+        for (int i = ndim - 2; i >= 0 && ++at[i] == shape[i]; i--) at[i] = 0;
     }
     for (int32_t p = 0; p < size; p++) /* what an element leads to comes before it, and has its number then */
         if (mask[p]) labels[p] = labels[p] == p + 1 ? -++shapes : labels[labels[p] - 1];
