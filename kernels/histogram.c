@@ -306,6 +306,72 @@ enum rt_status kn_histogram(const struct rt_array *a, const struct rt_array *edg
     return status;
 }
 
+/* A block of elements, one after the other in memory, as another class's numbers; in `block`, of two blocks, or where
+ * they lie. */
+static const void *block_as(const struct kn_loops *l, enum rt_dtype from, enum rt_dtype to, const void *in, void *block,
+                            size_t n)
+{
+    char *other = (char *)block + BLOCK_BYTES;
+    if (from == to) return in;
+    l->load[from](other, in, 1, n);
+    l->convert[kn_class_of(from)][to](block, other, n);
+    return block;
+}
+
+/* Adds n weights to where they belong; a sum is at hand as long as its place does not change. False where a place is
+ * not there. */
+static bool add_weights(double *sums, int64_t count, const int64_t *places, const double *weights, size_t n)
+{
+    int64_t at = 0;
+    double sum = sums[0];
+    for (size_t i = 0; i < n; i++) {
+        if (places[i] != at) {
+            sums[at] = sum;
+            at = places[i];
+            if ((uint64_t)at >= (uint64_t)count) return false;
+            sum = sums[at];
+        }
+        sum += weights[i];
+    }
+    sums[at] = sum;
+    return true;
+}
+
+/* Of contiguous arrays on the host. */
+static enum rt_status weigh_blocks(const struct rt_array *places, const struct rt_array *weights,
+                                   const struct rt_array *out, struct rt_error *e)
+{
+    const struct kn_loops *l = kn_host_loops();
+    const size_t n = (size_t)rt_array_size(places), place = rt_dtypes[places->dtype].size,
+                 weight = rt_dtypes[weights->dtype].size;
+    char *blocks = rt_alloc(4 * BLOCK_BYTES);
+    if (!blocks) return rt_fail(e, RT_NOMEM, "out of memory for weights");
+    bool there = true;
+    for (size_t at = 0, some; at < n && there && !rt_interrupted(); at += some) {
+        some = n - at < KN_BLOCK ? n - at : KN_BLOCK;
+        const int64_t *to =
+            block_as(l, places->dtype, RT_INT64, (const char *)rt_array_host(places) + at * place, blocks, some);
+        const double *w = block_as(l, weights->dtype, RT_FLOAT64, (const char *)rt_array_host(weights) + at * weight,
+                                   blocks + 2 * BLOCK_BYTES, some);
+        there = add_weights(rt_array_host(out), out->shape[0], to, w, some);
+    }
+    free(blocks);
+    if (rt_interrupted()) return rt_fail(e, RT_INTERRUPTED, "interrupted");
+    return there ? RT_OK : rt_fail(e, RT_INVALID, "a place is not among the %lld", (long long)out->shape[0]);
+}
+
+static enum rt_status weigh_on_host(const struct rt_array *places, const struct rt_array *weights,
+                                    const struct rt_array *out, struct rt_error *e)
+{
+    struct rt_array index = {0}, values = {0};
+    enum rt_status status = kn_contiguous(places, &index, e);
+    if (status == RT_OK) status = kn_contiguous(weights, &values, e);
+    if (status == RT_OK) status = weigh_blocks(&index, &values, out, e);
+    rt_array_release(&index);
+    rt_array_release(&values);
+    return status;
+}
+
 enum rt_status kn_weigh(const struct rt_array *places, const struct rt_array *weights, int64_t count,
                         struct rt_array *out, struct rt_error *e)
 {
@@ -317,6 +383,11 @@ enum rt_status kn_weigh(const struct rt_array *places, const struct rt_array *we
     if (status == RT_OK) status = kn_check_real(weights, "bincount", e);
     if (status == RT_OK) status = rt_array_new(d, RT_FLOAT64, 1, &count, out, e);
     if (status == RT_OK) status = kn_fill(out, &(struct kn_operand){.i = 0}, e);
+    if (status == RT_OK && n > 0 && count > 0 && !kn_runs_generated(d) && places->dtype != RT_UINT64) {
+        status = weigh_on_host(places, weights, out, e);
+        if (status != RT_OK) rt_array_release(out);
+        return status;
+    }
     if (status == RT_OK) status = kn_convert(places, RT_INT64, d, &index, e);
     if (status == RT_OK) status = kn_convert(weights, RT_FLOAT64, d, &values, e);
     if (status == RT_OK) status = kn_apply(KN_ADD, (struct kn_operand[]){{.array = &index}, {.i = 1}}, &index, e);
