@@ -53,10 +53,10 @@ static int nanprod(lua_State *L)
     return lg_end_reduction(L, lg_step(L, "prod", "vvb", push_filled(L, 1), axes, 1), a, &r);
 }
 
-/* Whether there is NaN in the array at idx, which is computed for that. */
-static bool holds_nan(lua_State *L, int idx)
+/* Whether the number is in the array at idx, which is computed for that. */
+static bool holds(lua_State *L, int idx, double number)
 {
-    lg_step(L, "any", "v", lg_step(L, "isnan", "v", idx));
+    lg_step(L, "any", "v", lg_step(L, "eq", "vn", idx, number));
     bool found = lua_toboolean(L, -1);
     lua_pop(L, 2);
     return found;
@@ -74,7 +74,8 @@ static bool push_small_extreme(lua_State *L, const struct rt_array *a, enum kn_r
     return true;
 }
 
-/* An extreme is NaN where one of its elements is: only then more than one pass is needed. */
+/* Of NaN and the number the number is the greater, and the lesser one. A result that is the number may be of nothing
+ * but NaN. */
 static int extreme(lua_State *L, const char *name, enum kn_reduction reduction)
 {
     struct lg_reduction r = {0};
@@ -86,10 +87,10 @@ static int extreme(lua_State *L, const char *name, enum kn_reduction reduction)
     lg_check_reduction(L, 2, a->ndim, NULL, &r);
     if (push_small_extreme(L, a, reduction, &r)) return 1;
     int axes = lg_push_axes(L, r.axes, a->ndim);
-    bool host = !kn_runs_generated(rt_array_device(a));
-    int result = !has_nan(a) || host ? lg_step(L, plain, "vvb", 1, axes, 1) : 0;
-    if (has_nan(a) && (!host || holds_nan(L, result))) {
-        result = lg_step(L, plain, "vvb", push_filled(L, number), axes, 1);
+    if (!has_nan(a)) return lg_end_reduction(L, lg_step(L, plain, "vvb", 1, axes, 1), a, &r);
+    int filled = lg_step(L, reduction == KN_MIN ? "fmin" : "fmax", "vn", 1, number);
+    int result = lg_step(L, plain, "vvb", filled, axes, 1);
+    if (kn_runs_generated(rt_array_device(a)) || holds(L, result, number)) {
         int none = lg_step(L, "all", "vvb", lg_step(L, "isnan", "v", 1), axes, 1);
         result = lg_step(L, "where", "vnv", none, (double)NAN, result);
     }
