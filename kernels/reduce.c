@@ -113,14 +113,28 @@ int64_t kn_row_step(const struct rt_array *row)
     return step;
 }
 
-bool kn_rows_are_near(const struct kn_reducer *r)
+/* Whether neighbouring rows are nearer to each other than the elements of one, which are `step` apart. */
+static bool are_side_by_side(const struct kn_reducer *r, int64_t step)
 {
-    int64_t nearest = INT64_MAX, step = kn_row_step(&r->row);
-    if (step == KN_NO_STEP) return false;
-    if (r->length < KN_SHORT_ROW) return true;
+    int64_t nearest = INT64_MAX;
     for (int i = 0; i < r->rows.ndim; i++)
         if (r->rows.shape[i] > 1 && llabs(r->rows.strides[i]) < nearest) nearest = llabs(r->rows.strides[i]);
-    return nearest < llabs(step);
+    return step != KN_NO_STEP && nearest < llabs(step);
+}
+
+bool kn_rows_are_near(const struct kn_reducer *r)
+{
+    int64_t step = kn_row_step(&r->row);
+    return step != KN_NO_STEP && (r->length < KN_SHORT_ROW || are_side_by_side(r, step));
+}
+
+/* Whether the host combines many rows at a time: those that are many, or a few side by side, but for sums of float32,
+ * which have fewer roundings row by row. */
+static bool are_many(const struct kn_reducer *r)
+{
+    const bool single = r->accumulate == RT_FLOAT32 || r->accumulate == RT_COMPLEX64;
+    if (r->count >= KN_MANY_ROWS) return kn_rows_are_near(r);
+    return r->count >= KN_FEW_ROWS && !(single && r->combine == KN_ADD) && are_side_by_side(r, kn_row_step(&r->row));
 }
 
 /* Makes an axis run upwards through memory. */
@@ -231,7 +245,7 @@ static enum rt_status reduce(struct kn_reducer *r, const struct rt_array *values
     status = kn_program_convert(&r->program, node, r->accumulate, &node, e);
     if (status != RT_OK) return status;
     choose_order(r, values, stored, axes);
-    r->many = r->count >= KN_MANY_ROWS && kn_rows_are_near(r);
+    r->many = are_many(r);
     kn_reduced_shape(values, axes, keepdims, &ndim, shape);
     status = rt_array_new(rt_array_device(r->program.arrays[0]), r->result, ndim, shape, out, e);
     if (status != RT_OK) return status;
@@ -349,19 +363,21 @@ static enum rt_status values_of(const struct kn_program *p, struct rt_array *val
     return RT_OK;
 }
 
-bool kn_reduces_many(const struct kn_program *p, int outer)
+bool kn_reduces_many(const struct kn_program *p, enum kn_reduction k, int outer)
 {
     struct kn_reducer r;
     struct rt_array values;
     if (values_of(p, &values, NULL) != RT_OK) return false;
     r.program.leaves = 0;
+    r.reduction = k;
+    choose_types(&r, values.dtype);
     choose_rows(&r, &values, (1u << values.ndim) - (1u << outer));
     if (p->nodes[p->count - 1].kind == KN_NODE_ARRAY) {
         r.leaves[0].row = r.row;
         r.leaves[0].rows = r.rows;
         sort_row(&r);
     }
-    return r.count >= KN_MANY_ROWS && kn_rows_are_near(&r);
+    return are_many(&r);
 }
 
 /* All but `many`. */

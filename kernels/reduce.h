@@ -29,6 +29,7 @@ struct kn_reducer {
 enum rt_dtype kn_sum_dtype(enum rt_dtype t);
 
 #define KN_MANY_ROWS 64 /* so many are worth reducing together */
+#define KN_FEW_ROWS  8  /* and so many where they lie side by side */
 #define KN_SHORT_ROW 32 /* elements below which that holds for rows wherever they lie */
 
 /* Many rows at a time are faster: when rows are short, or their values farther apart than the rows. */
@@ -60,10 +61,10 @@ void kn_reduce_cuda_source(struct kn_reducer *r, enum rt_dtype out, struct kn_te
 enum rt_status kn_reduction_source(const struct kn_program *p, enum kn_reduction k, unsigned axes, struct kn_text *t,
                                    struct rt_error *e);
 
-/* For rows.c, which reduces some rows at a time. Whether the reduction of all along the axes from `outer` on combines
+/* For rows.c, which reduces some rows at a time. Whether the reduction k of all along the axes from `outer` on combines
  * many rows at a time, and the reduction of some in that same way into contiguous `out`, which is no mean and no index:
  * to the bits that they have in the reduction of all. Fit to be called from several threads. */
-bool kn_reduces_many(const struct kn_program *p, int outer);
+bool kn_reduces_many(const struct kn_program *p, enum kn_reduction k, int outer);
 /* Whether generated code has a block for each row of that reduction, and then the program in the dtype that is combined
  * and the operation that does so. */
 bool kn_reduces_by_blocks(const struct kn_program *p, enum kn_reduction k, int outer, struct kn_program *combined,

@@ -174,7 +174,7 @@ enum rt_status kn_rows_run(const struct kn_rows *r, struct rt_error *e)
     if (!p.places) return rt_fail(e, RT_NOMEM, "out of host memory");
     for (int i = 0; i < places; i++) p.places[i].temporary = (struct rt_array){0};
     for (int i = 0; i < r->count; i++)
-        if (r->stages[i].reduces) p.many[i] = kn_reduces_many(&r->stages[i].program, r->outer);
+        if (r->stages[i].reduces) p.many[i] = kn_reduces_many(&r->stages[i].program, r->stages[i].reduction, r->outer);
     for (int i = 0; i < workers && status == RT_OK; i++) status = make_places(&p, p.places + i * r->count, e);
     if (status == RT_OK && p.slabs == 1)
         run_piece(&p, 0, 1, 0);
