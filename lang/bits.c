@@ -1,5 +1,6 @@
-/* Bits and the bytes that hold eight of them, by operations on words of eight bytes. */
+/* Bits and the bytes that hold eight of them: on the host by loops, elsewhere by operations on words of eight bytes. */
 #include <string.h>
+#include "kernels/bits.h"
 #include "lang/closest.h"
 #include "lang/steps.h"
 
@@ -67,6 +68,35 @@ static int push_longer(lua_State *L, int idx, int64_t count)
     return out;
 }
 
+/* Pushes the array at x, which is on the host, with as many elements on its last axis as are told, each made of eight
+ * or an eighth of one. */
+static int push_on_host(lua_State *L, int x, int64_t count, enum order order, bool packs)
+{
+    const struct rt_array *a = lg_check_array(L, lg_step(L, "contiguous", "v", x));
+    const int last = a->ndim - 1;
+    const int64_t n = a->shape[last], rows = n ? rt_array_size(a) / n : 0;
+    int64_t shape[RT_MAX_DIMS];
+    memcpy(shape, a->shape, sizeof shape);
+    shape[last] = count;
+    struct rt_array *out = lg_new_array(L);
+    lg_check(L, rt_array_new(rt_array_device(a), RT_UINT8, a->ndim, shape, out, lg_error_box(L)));
+    const uint8_t *from = rt_array_host(a);
+    uint8_t *to = rt_array_host(out);
+    for (int64_t i = 0; i < rows; i++) {
+        if (i % 4096 == 4095) lg_poll(L);
+        if (packs)
+            kn_pack_bits(from + i * n, (size_t)n, order == LITTLE, to + i * count);
+        else
+            kn_unpack_bits(from + i * n, (size_t)count, order == LITTLE, to + i * count);
+    }
+    return lua_gettop(L);
+}
+
+static bool is_on_host(lua_State *L, int idx)
+{
+    return !kn_runs_generated(rt_array_device(lg_form(L, idx)));
+}
+
 /* x:packbits([axis [, bitorder]]) */
 static int packbits(lua_State *L)
 {
@@ -79,7 +109,8 @@ static int packbits(lua_State *L)
     lua_settop(L, 2);
     int x = push_last(L, "packbits", &axis);
     int64_t n = last_size(L, x), bytes = n / 8 + (n % 8 > 0);
-    x = lg_step(L, "to", "vs", x, "bool");
+    if (rt_dtypes[a->dtype].size > 1 || !is_on_host(L, x)) x = lg_step(L, "to", "vs", x, "bool");
+    if (is_on_host(L, x)) return end(L, push_on_host(L, x, bytes, order, true), axis);
     if (n % 8 > 0 || !rt_array_contiguous(lg_form(L, x)) || lg_check_array(L, x)->offset > 0)
         x = push_longer(L, x, 8 * bytes);
     int words = push_as(L, x, RT_UINT64);
@@ -103,6 +134,7 @@ static int unpackbits(lua_State *L)
         return luaL_error(L, "unpackbits: count is %I, and there are %I bits that can be left out", (LUAI_UACINT)count,
                           (LUAI_UACINT)n);
     if (count < 0) count += n;
+    if (is_on_host(L, x) && count <= n) return end(L, push_on_host(L, x, count, order, false), axis);
     int words = lg_step(L, "mul", "vi", lg_step(L, "to", "vs", x, "uint64"), (int64_t)0x0101010101010101);
     words = lg_step(L, "bitwise_and", "vi", words, (int64_t)bits[order]);
     words = lg_step(L, "right_shift", "vi", lg_step(L, "add", "vi", words, (int64_t)0x7f7f7f7f7f7f7f7f), (int64_t)7);

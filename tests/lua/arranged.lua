@@ -131,4 +131,20 @@ t.every("spaces and diagonals", function(device)
   assert(a:dirichlet({ 1, 2 }, 4):equal(b:dirichlet(gpu.array({ 1, 2 }), 4)))
 end)
 
+-- Beside sums of the bits' values; of lengths around those that are done at a time.
+t.every("bits of rows of many lengths", function(device)
+  gpu.seed(3)
+  for _, n in ipairs { 1, 7, 8, 9, 15, 16, 17, 63, 64, 65, 129, 1001 } do
+    local x = gpu.random.integers(-1, 1, n, "int16", device):to("int8")
+    local bytes = (n + 7) // 8
+    local bits = x:ne(0):to("int32"):pad({ { 0, 8 * bytes - n } }):reshape(bytes, 8)
+    for order, values in pairs { big = { 128, 64, 32, 16, 8, 4, 2, 1 }, little = { 1, 2, 4, 8, 16, 32, 64, 128 } } do
+      local want = (bits * gpu.array(values, "int32", device)):sum(2):to("uint8")
+      for _, v in ipairs { x, x:ne(0), x:to("int32") } do assert(v:packbits(nil, order):equal(want), n .. order) end
+      assert(want:unpackbits(nil, nil, order):equal(bits:flatten():to("uint8")), n .. order)
+      assert(want:unpackbits(nil, n, order):equal(x:ne(0):to("uint8")), n .. order)
+    end
+  end
+end)
+
 t.done()
