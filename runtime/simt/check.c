@@ -199,18 +199,32 @@ static void watch_one(struct simt_check *c, const struct function *f, uint32_t p
     c->releases_some |= c->watch[pc] == WATCH_FENCE || simt_is_bulk(i) || (i->memory && i->flags & F_RELEASE);
 }
 
-/* The function is called, and those that it calls: through a pointer, any but kernels. */
-static void find_running(struct simt_check *c, uint32_t function)
+/* What the function at k calls runs, too: through a pointer, any but kernels. */
+static void find_called(struct simt_check *c, uint32_t k)
 {
     const struct simt_program *p = c->program;
-    const struct function *f = &p->functions[function];
-    if (c->runs[function]) return;
-    c->runs[function] = true;
+    const struct function *f = &p->functions[k];
     for (uint32_t pc = f->setup; pc < f->end; pc++) {
         int to = p->code[pc].run == simt_op_call ? p->calls[p->code[pc].extra].function : -2;
-        if (to >= 0) find_running(c, (uint32_t)to);
-        for (uint32_t k = 0; to == -1 && k < p->function_count; k++)
-            if (!p->functions[k].is_entry) find_running(c, k);
+        if (to >= 0 && !c->runs[to]) c->runs[to] = RUNS_UNSEEN;
+        for (uint32_t any = 0; to == -1 && any < p->function_count; any++)
+            if (!p->functions[any].is_entry && !c->runs[any]) c->runs[any] = RUNS_UNSEEN;
+    }
+}
+
+/* Not by recursion, which a long chain of calls would take the stack for. From the last, since callees mostly stand
+ * before their callers. */
+static void find_running(struct simt_check *c, uint32_t entry)
+{
+    c->runs[entry] = RUNS_UNSEEN;
+    for (bool found = true; found;) {
+        found = false;
+        for (uint32_t k = c->program->function_count; k-- > 0;) {
+            if (c->runs[k] != RUNS_UNSEEN) continue;
+            c->runs[k] = RUNS_SEEN;
+            find_called(c, k);
+            found = true;
+        }
     }
 }
 

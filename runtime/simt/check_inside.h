@@ -1,16 +1,15 @@
-/* Inside the checks: check.c is the observer and dispatches, check_quick.c
- * and check_access.c look at addresses, check_pieces.c at those
- * of matrices and copies, check_race.c keeps who touched which bytes in the memory of check_shadow.c, check_cell.c has
- * the rule for what is a race, check_listed.c for a cell of which three records can't tell, check_history.c keeps who
- * touched that, check_readers.c who else may have read it, check_strips.c and check_rows.c keep rows of global memory,
- * check_pairs.c and check_words.c single cells, check_mixed.c sees where one of a thread's is not to stand for others,
- * check_inputs.c and check_own.c, by what check_sums.c computes, know what needs no such record, check_once.c and
- * check_recall.c what needs it later, check_heap.c follows malloc and free, check_shared.c, check_near.c and
- * check_parts.c see what needs no closer look in shared memory, check_steady.c which blocks need none, check_cluster.c
- * sees what blocks of a cluster do to each other, check_copies.c and check_bulk.c follow copies that are under way,
- * check_texels.c what is touched by textures and surfaces, check_sync.c keeps when threads met, check_order.c and
- * check_seen.c who has seen what through atomics, check_releases.c the same where that is too much, check_clocks.c who
- * has waited for whom at mbarriers, check_report.c collects what is found. */
+/* Inside the checks: check.c is the observer and dispatches, check_quick.c and check_access.c look at addresses,
+ * check_pieces.c at those of matrices and copies, check_race.c keeps who touched which bytes in the memory of
+ * check_shadow.c, check_cell.c has the rule for what is a race, check_listed.c for a cell of which three records can't
+ * tell, check_history.c keeps who touched that, check_readers.c who else may have read it, check_strips.c and
+ * check_rows.c keep rows of global memory, check_pairs.c and check_words.c single cells, check_mixed.c sees where one
+ * of a thread's is not to stand for others, check_inputs.c and check_own.c, by what check_sums.c computes, know what
+ * needs no such record, check_once.c and check_recall.c what needs it later, check_heap.c follows malloc and free,
+ * check_shared.c, check_near.c and check_parts.c see what needs no closer look in shared memory, check_steady.c which
+ * blocks need none, check_cluster.c sees what blocks of a cluster do to each other, check_copies.c and check_bulk.c
+ * follow copies that are under way, check_texels.c what is touched by textures and surfaces, check_sync.c keeps when
+ * threads met, check_order.c and check_seen.c who has seen what through atomics, check_releases.c the same where that
+ * is too much, check_clocks.c who has waited for whom at mbarriers, check_report.c collects what is found. */
 #ifndef SIMT_CHECK_INSIDE_H
 #define SIMT_CHECK_INSIDE_H
 
@@ -203,13 +202,15 @@ struct release_log { /* of a block */
     struct release_log *next;
 };
 
+enum runs { RUNS_NOT, RUNS_UNSEEN, RUNS_SEEN }; /* unseen: what it calls is not known yet */
+
 struct simt_check {
     struct simt_observer observer; /* first */
     const struct simt_launch *launch;
     const struct simt_program *program;
     struct simt_extent *extents;
     size_t extent_count;
-    bool *runs;        /* by function: the launch may come to it */
+    uint8_t *runs;     /* by function: the launch may come to it; enum runs */
     uint8_t *watch;    /* enum watched, by pc */
     uint16_t *site_of; /* by pc */
     struct site *sites;
