@@ -340,6 +340,7 @@ static bool block_start(struct simt_observer *o, struct worker *k)
     simt_copies_start(b);
     simt_bulk_start(b);
     simt_clocks_start(b);
+    simt_sync_quiet(b);
     return true;
 }
 
@@ -443,18 +444,21 @@ struct simt_check *simt_check_new(const struct simt_extent *extents, size_t coun
             pthread_mutex_init(&c->order[k].lock, NULL);
             pthread_mutex_init(&c->listed[k].lock, NULL);
         }
-        c->observer = (struct simt_observer){.before = before,
-                                             .launch_start = launch_start,
-                                             .launch_end = launch_end,
-                                             .block_start = block_start,
-                                             .block_end = block_end,
-                                             .barrier = simt_check_barrier,
-                                             .warp_sync = simt_check_warp_sync,
-                                             .deadlock = simt_check_deadlock,
-                                             .tracks_writes = true,
-                                             .quick = simt_check_quick,
-                                             .gave = simt_check_gave,
-                                             .met = simt_check_met};
+        c->observer = (struct simt_observer){
+            .before = before,
+            .launch_start = launch_start,
+            .launch_end = launch_end,
+            .block_start = block_start,
+            .block_end = block_end,
+            .barrier = simt_check_barrier,
+            .warp_sync = simt_check_warp_sync,
+            .deadlock = simt_check_deadlock,
+            .tracks_writes = true,
+            .quick = simt_check_quick,
+            .times = {offsetof(struct block, now), offsetof(struct block, readers.since),
+                      offsetof(struct block, warp_met), offsetof(struct block, warp_seen), 1 << TIME_AT},
+            .gave = simt_check_gave,
+            .met = simt_check_met};
         c->extents = rt_alloc((count + 1) * sizeof *extents);
     }
     if (!c || !c->extents) {

@@ -130,7 +130,9 @@ static struct clocks *want(struct block *b)
         free(c);
         return allocated(b, NULL);
     }
-    return b->clocks = c;
+    b->clocks = c;
+    simt_sync_quiet(b);
+    return c;
 }
 
 static void forget_arrivals(const struct block *b, struct phases *x)

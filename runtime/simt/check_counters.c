@@ -174,6 +174,7 @@ uint32_t simt_counters_touch(const struct access *a, uint32_t m)
             t->last[cell] = mine + l;
             t->touched[t->used++] = (uint32_t)cell;
             a->block->counting = true;
+            simt_sync_quiet(a->block);
         } else {
             left |= 1u << l;
         }

@@ -541,6 +541,7 @@ bool simt_check_deadlock(struct simt_observer *o, struct worker *k);
 void simt_check_fence(struct block *b, struct warp *w, uint32_t m);
 struct fence simt_check_fence_of(const struct block *b, unsigned thread);
 void simt_sync_start(struct block *b);
+void simt_sync_quiet(struct block *b); /* lets generated code meet, if warps that do matter to nobody else */
 void simt_sync_free(struct block *b);
 /* An array of the block, made when it is needed first; false: no memory. */
 bool simt_check_want(struct block *b, void *array, size_t count, size_t size);

@@ -41,6 +41,12 @@ void simt_sync_start(struct block *b)
     simt_releases_start(b);
 }
 
+void simt_sync_quiet(struct block *b)
+{
+    bool shares = !b->steady || b->check->launch->function->code->loose; /* what was put off there is done */
+    b->worker->quiet.meets = shares || b->check->exact || b->counting || b->clocks ? 0 : LAST_TIME;
+}
+
 void simt_sync_free(struct block *b)
 {
     free(b->warps);
@@ -401,12 +407,12 @@ static void meet_lanes(struct block *b, struct warp *w, uint32_t group, uint32_t
     if (are_fenced(b, (unsigned)w->index, group)) share_fences(b, (unsigned)w->index, group);
 }
 
-static void meet_warp(struct block *b, struct warp *w, uint32_t now)
+static void meet_warp(struct block *b, struct warp *w, uint32_t alive, uint32_t now)
 {
     unsigned warp = (unsigned)w->index;
-    if (are_fenced(b, warp, w->alive)) {
-        EACH_LANE(l, w->alive) b->fence[warp * SIMT_WARP + l].warp_time = now;
-        share_fences(b, warp, w->alive);
+    if (are_fenced(b, warp, alive)) {
+        EACH_LANE(l, alive) b->fence[warp * SIMT_WARP + l].warp_time = now;
+        share_fences(b, warp, alive);
     }
     b->warp_met[w->index] = now;
     simt_shared_warp_met(b, w);
@@ -431,9 +437,9 @@ void simt_check_warp_sync(struct simt_observer *o, struct warp *w, const uint32_
         }
         if (b->clocks) simt_clocks_share_lanes(b, w, group);
         if (b->order) simt_order_share_lanes(b, w, group);
-        bool all = (group & w->alive) == w->alive && (!masks || !(w->exists & ~named));
+        bool all = !masks || ((group & w->alive) == w->alive && !(w->exists & ~named)); /* without, all are here */
         if (all)
-            meet_warp(b, w, now);
+            meet_warp(b, w, group, now);
         else
             meet_lanes(b, w, group, now);
     }

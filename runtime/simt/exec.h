@@ -211,6 +211,7 @@ struct worker { /* what runs one block: its registers, memory and barriers, used
         uint32_t first;             /* that of what the block's first thread writes; those below are of the past */
         uint32_t base;              /* what this block wrote has no lower one */
         uint32_t time;              /* for notes */
+        uint32_t meets;             /* before this time a warp may meet by struct simt_times; 0: it may not */
         char *note, *end;           /* where the next note goes, and where there is no more room */
         /* Records of QUIET_LINE bytes of global memory: how they begin where all may read, and where one warp read or
          * wrote all, by the log of a lane's words; what is recorded of the block's first thread; the record that a
@@ -271,6 +272,14 @@ struct run { /* one launch */
     struct output output;
 };
 
+/* For generated code, where all lanes of a warp meet and worker->quiet.meets says that this is all: what the observer
+ * keeps of the block has the new time in these places, and for warp 0, behind which the others' follow, in those. */
+struct simt_times {
+    uint32_t now, since; /* bytes from worker->observed on */
+    uint32_t met, seen;
+    int32_t step; /* that quiet.me grows by with the time */
+};
+
 /* Watches a launch: checks, profiles and traces are observers. An observed launch runs in an instance of the loop of
  * its own, so that others pay nothing. Several host threads call the same observer at once; what it keeps of a block
  * hangs on worker->observed. Members but `before` may be NULL. */
@@ -287,6 +296,7 @@ struct simt_observer {
      * mask `first`, their addresses any, and in the frame. With QUICK_SOME in `pc` they are w->parted, some of those
      * that are meant without. True: go on. False: `before` is to see it. */
     bool (*quick)(struct warp *w, uint64_t pc, int64_t step, uint64_t first, uint64_t second, uint64_t more);
+    struct simt_times times;
     /* All threads of the block meet at a barrier, at one place: instead of `barrier`. */
     void (*met)(struct simt_observer *o, struct worker *k);
     /* About to run instruction i for lanes *m (never none); w->pc is its place. It may take lanes of instructions that
@@ -350,7 +360,7 @@ void simt_fork(struct warp *w, uint32_t m, uint32_t pc, enum split_state state);
  * The others are put aside to wait. The op works on *ready and returns what this returned. */
 enum event simt_sync(struct warp *w, const uint32_t *masks, uint32_t m, uint32_t *ready);
 /* __syncwarp() where it is known that all 32 lanes are here and named. */
-enum event simt_op_whole_sync(char *R, const struct insn *i, uint32_t m, struct warp *w);
+void simt_whole_sync(struct warp *w);
 /* Lets lanes go on that wait at bar.warp.sync instructions of different lines. True when there were some. */
 bool simt_sync_release(struct warp *w);
 /* Puts the block's warps at their start. False without memory, with the fault filled. */

@@ -173,7 +173,7 @@ static void build(struct jit_code *c, const struct simt_program *p, int bits, co
     j.permutes_bytes = bits == 512 && __builtin_cpu_supports("avx512vbmi");
     j.multiplies_bytes = bits == 512 && __builtin_cpu_supports("avx512vnni");
 #endif
-    if (o) j.watch = o->watch, j.quick = o->quick;
+    if (o) j.watch = o->watch, j.quick = o->quick, j.times = o->times;
     memcpy(j.special, c->special, sizeof j.special);
     if (f->frame_bytes <= MAX_FRAME && f->end - f->setup <= MAX_CODE && simt_jit_describe(&j) && simt_jit_analyse(&j) &&
         simt_jit_write(&j) && list_entries(c, &j) && list_zones(c, &j)) {

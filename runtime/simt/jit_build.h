@@ -22,7 +22,7 @@ struct jit_insn {
     bool leader, guarded; /* starts a block of the code; runs under a predicate */
     bool asked;           /* the observer is, by an access before it */
     uint8_t ahead;        /* not 0: a load before it has loaded this, too, to a place in warp->ahead */
-    bool whole;           /* all lanes meet, and need only tell the observer */
+    bool whole;           /* all lanes meet: one observer at most is to know */
     bool plain;           /* its op may be called for any lanes: it needs no splits, and waits for nobody */
     bool flushes;         /* denormals are zeros, in floats that it reads and writes */
     bool loose, turned;   /* loads of bytes put together (jit_words.c): not aligned; the last byte is the lowest */
@@ -96,6 +96,7 @@ struct jit {
     const struct function *function;
     const uint8_t *watch; /* of the observer, as `quick`; NULL: none */
     bool (*quick)(struct warp *w, uint64_t pc, int64_t step, uint64_t first, uint64_t second, uint64_t more);
+    struct simt_times times;
     struct jit_form special[SR_TID_Z + 1];
     struct x86 x;
     struct jit_insn *code; /* [count], those of setup first */
@@ -362,7 +363,9 @@ bool simt_jit_repeats(const struct jit *j);
  * half was last. */
 void simt_jit_look_ahead(struct jit *j, const int *bases, const int64_t *low, int halves, int64_t bytes, uint32_t range,
                          bool lines);
-/* The same by a call; `more` as struct simt_observer has it. */
+/* Tells the observer that all lanes meet. */
+void simt_jit_meet(struct jit *j);
+/* Asks about an access by a call; `more` as struct simt_observer has it. */
 void simt_jit_call_quick(struct jit *j, const struct jit_insn *n, const int bases[2], struct jit_form f, uint64_t more,
                          int leave);
 /* The same of lanes that run, where they have parted. */

@@ -168,7 +168,10 @@ static bool describe_exchange(struct jit *j, struct jit_insn *n, const char *let
         full &= n->kind == JK_NOP || (is_constant(j, i->b) && is_constant(j, i->c));
     }
     n->whole = n->kind == JK_NOP && full && i->guard == SLOT_TRUE;
-    if (!full || i->guard != SLOT_TRUE || (n->kind == JK_NOP && simt_jit_is_watched(j, i))) n->kind = JK_CALL;
+    if (!full || i->guard != SLOT_TRUE)
+        n->kind = JK_CALL;
+    else if (n->kind == JK_NOP && simt_jit_is_watched(j, i))
+        n->kind = JK_MEET;
     return ok;
 }
 

@@ -197,7 +197,7 @@ static enum event run_watched(char *R, const struct insn *i, uint32_t m, struct 
 static void run_op(struct jit *j, const struct jit_insn *n)
 {
     struct x86 *x = &j->x;
-    op_function run = n->whole ? simt_op_whole_sync : simt_jit_is_watched(j, n->i) ? run_watched : n->i->run;
+    op_function run = simt_jit_is_watched(j, n->i) ? run_watched : n->i->run;
     x86_mem_imm(x, ALU_MOV, false, WARP(pc), (int32_t)j->pc);
     x86_rr(x, ALU_MOV, true, RDI, REG_FRAME);
     x86_load_imm(x, RSI, (uint64_t)(uintptr_t)n->i);
@@ -439,6 +439,7 @@ static void write_insn(struct jit *j, const struct jit_insn *n)
     switch ((enum jit_kind)n->kind) {
     case JK_UNKNOWN:
     case JK_CALL: call_op(j, n); break;
+    case JK_MEET: simt_jit_meet(j); break;
     case JK_SPECIAL: special(j, n); break;
     case JK_INTEGER: simt_jit_integer(j, n, simt_jit_form_of(j, n, f)); break;
     case JK_FLOAT:

@@ -20,7 +20,7 @@ static bool is_single(const struct jit *j, const struct jit_insn *n)
 bool simt_jit_keeps_memory(const struct jit_insn *n)
 {
     if (n->kind == JK_CALL) return n->plain && n->i->memory == MEMORY_NONE;
-    return n->kind != JK_STORE && n->kind != JK_UNKNOWN;
+    return n->kind != JK_STORE && n->kind != JK_MEET && n->kind != JK_UNKNOWN;
 }
 
 static bool writes(const struct jit_insn *n, uint16_t slot)

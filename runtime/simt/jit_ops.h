@@ -12,6 +12,7 @@ enum jit_kind {
     JK_BRANCH,
     JK_EXIT,
     JK_BARRIER,
+    JK_MEET, /* all lanes, of which only the observer is to be told */
     JK_SPECIAL,
     JK_INTEGER,
     JK_FLOAT,

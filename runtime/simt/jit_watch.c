@@ -41,7 +41,8 @@ static int origin_of(const struct jit *j, const struct jit_insn *n)
 /* Does it end a stretch of loads from the same address? */
 static bool ends_stretch(const struct jit *j, const struct jit_insn *m, uint16_t address)
 {
-    if (m->kind == JK_UNKNOWN || m->kind == JK_CALL || m->kind == JK_STORE || m->guarded) return true;
+    if (m->kind == JK_UNKNOWN || m->kind == JK_CALL || m->kind == JK_MEET || m->kind == JK_STORE || m->guarded)
+        return true;
     if (m->kind == JK_LOAD && !simt_jit_is_native_access(j, m, j->places[m->reads[0]].form)) return true;
     for (int k = 0; k < m->write_count; k++)
         if (m->writes[k] == address) return true;
@@ -245,6 +246,37 @@ void simt_jit_call_scattered(struct jit *j, const struct jit_insn *n, uint64_t m
         x86_load_imm(&j->x, RCX, FULL);
     call(j, n, 0, QUICK_SCATTERED, more, leave);
     x86_bind(&j->x, over);
+}
+
+void simt_jit_meet(struct jit *j)
+{
+    struct x86 *x = &j->x;
+    int over = x86_label(x), ask = x86_label(x);
+    const struct x86_mem time = of_worker(offsetof(struct worker, quiet.time));
+    const uint32_t by_block[] = {j->times.now, j->times.since}, by_warp[] = {j->times.met, j->times.seen};
+    x86_rm(x, ALU_MOV, false, RCX, time);
+    x86_rm(x, ALU_CMP, false, RCX, of_worker(offsetof(struct worker, quiet.meets)));
+    x86_jump_if(x, CC_AE, ask);
+    x86_imm(x, ALU_ADD, false, RCX, 1);
+    x86_store(x, false, time, RCX);
+    x86_mem_imm(x, ALU_ADD, true, of_worker(offsetof(struct worker, quiet.me)), j->times.step);
+    x86_rm(x, ALU_MOV, true, RAX, of_worker(offsetof(struct worker, observed)));
+    x86_rm(x, ALU_MOV, false, RDX, x86_at(REG_WARP, (int32_t)offsetof(struct warp, index)));
+    for (int k = 0; k < 2; k++) x86_store(x, false, x86_at(RAX, (int32_t)by_block[k]), RCX);
+    x86_lea(x, true, RAX, (struct x86_mem){RAX, RDX, 2, 0, -1});
+    for (int k = 0; k < 2; k++) x86_store(x, false, x86_at(RAX, (int32_t)by_warp[k]), RCX);
+    x86_bind(x, over);
+    x->now = X86_COLD;
+    x86_bind(x, ask);
+    keep(j, false);
+    x86_rr(x, ALU_MOV, true, RDI, REG_WARP);
+    x86_load_imm(x, RAX, (uint64_t)(uintptr_t)simt_whole_sync);
+    x86_vzeroupper(x);
+    x86_call(x, RAX);
+    keep(j, true);
+    simt_jit_load_masks(j);
+    x86_jump(x, over);
+    x->now = X86_HOT;
 }
 
 const struct shared_variable *simt_jit_still_variable(const struct jit *j, const struct jit_insn *n)

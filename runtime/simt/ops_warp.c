@@ -54,11 +54,9 @@ static enum event op_warp_sync(char *R, const struct insn *i, uint32_t m, struct
     return sync_lanes(w, u32_at(R, i->a), m, true, &ready);
 }
 
-enum event simt_op_whole_sync(char *R, const struct insn *i, uint32_t m, struct warp *w)
+void simt_whole_sync(struct warp *w)
 {
-    (void)R, (void)i;
-    tell_observer(w, NULL, m, true);
-    return EV_NEXT;
+    tell_observer(w, NULL, FULL, true);
 }
 
 bool simt_sync_release(struct warp *w)

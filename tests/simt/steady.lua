@@ -150,6 +150,14 @@ case("a wider store where memory says so to what a neighbour reads", "race",
 case("a store where memory says so between meetings of the warp", nil,
   "s[t] = t; __syncthreads(); int v = s[t], u = s[t ^ 1]; __syncwarp(); if (in[i]) s[t] = u + v; __syncwarp(); out[i] = u + v + s[t ^ 1];", one)
 
+-- Warps that meet where nothing is to be said of shared memory order what they do to global memory all the same.
+local passed = "s[t] = t; __syncwarp(); out[i] = s[t ^ 1]; __syncwarp(); int v = out["
+case("lanes that meet and read what others of the warp left", nil, passed .. "i ^ 1]; __syncwarp(); out[i] = v + s[t ^ 2];")
+case("lanes that meet and read what others left where memory says", nil,
+  passed .. "in[i] + (i & ~31 | t & 7)]; __syncwarp(); for (int k = 0; k < 3; k++) { out[i] = v; __syncwarp(); v += out[i ^ k]; __syncwarp(); }", zeros)
+case("lanes that meet and read what another warp left", "race", passed .. "per[b] ? i ^ 32 : i ^ 1]; __syncwarp(); s[t] = v;")
+case("lanes that read what others left before they meet", "race", "s[t] = t; __syncwarp(); int v = s[t ^ 1]; out[i] = v; v = out[per[b] ? i ^ 1 : i]; __syncwarp(); s[t] = v;")
+
 -- Variables that are touched alike in all blocks, beside one that is not.
 local beside = "__shared__ int r[64]; r[t] = t; __syncthreads(); for (int d = 1; d < 64; d *= 2) { int u = t >= d ? r[t - d] : 0; __syncthreads(); r[t] += u; __syncthreads(); } "
 case("stores where memory says beside a scan", nil, beside .. "s[in[i]] = r[63 - t]; __syncthreads(); out[i] = s[t];", order)
