@@ -67,24 +67,25 @@ AVX2 ALWAYS __m256i in_order(__m256i v, const uint32_t *order)
     return _mm256_permutevar8x32_epi32(v, _mm256_loadu_si256((const __m256i *)(const void *)order));
 }
 
-#define V                    __m256i
-#define TARGET               AVX2
-#define LOAD(p)              _mm256_loadu_si256((const __m256i *)(p))
-#define STORE(p, v)          _mm256_storeu_si256((__m256i *)(p), v)
-#define OR(a, b)             _mm256_or_si256(a, b)
-#define LOAD_FIRST(p, n)     first_keys((const int *)(p), (n) * sizeof *(p))
-#define STORE_FIRST(p, n, v) _mm256_maskstore_epi32((int *)(p), first_bytes((n) * sizeof *(p)), v)
-#define SORT_FEWER(a, n)     NAME(sort_table)(a, n, 0, 8)
-#define T                    uint32_t
-#define LANES                8
-#define NAME(x)              x##_32
-#define MIN(a, b)            _mm256_min_epu32(a, b)
-#define MAX(a, b)            _mm256_max_epu32(a, b)
-#define MIN_AT(bit, c, a, b) NAME(choose_lanes)(c, MIN(a, b), bit)
-#define MAX_AT(bit, c, a, b) NAME(choose_lanes)(c, MAX(a, b), bit)
-#define RANK(v)              (v)
-#define SPREAD(key)          _mm256_set1_epi32((int)(key))
-#define SMALL_BITS(v, p)     (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(MAX(v, p), p)))
+#define V                     __m256i
+#define TARGET                AVX2
+#define LOAD(p)               _mm256_loadu_si256((const __m256i *)(p))
+#define STORE(p, v)           _mm256_storeu_si256((__m256i *)(p), v)
+#define OR(a, b)              _mm256_or_si256(a, b)
+#define LOAD_FIRST(p, n)      first_keys((const int *)(p), (n) * sizeof *(p))
+#define STORE_FIRST(p, n, v)  _mm256_maskstore_epi32((int *)(p), first_bytes((n) * sizeof *(p)), v)
+#define SORT_FEWER(a, n)      NAME(sort_table)(a, n, 0, 8)
+#define T                     uint32_t
+#define LANES                 8
+#define NAME(x)               x##_32
+#define MIN(a, b)             _mm256_min_epu32(a, b)
+#define MAX(a, b)             _mm256_max_epu32(a, b)
+#define GREATER(least, a, b)  MAX(a, b)
+#define REST(m, a, b)         _mm256_xor_si256(m, _mm256_xor_si256(a, b))
+#define REST_AT(bit, m, a, b) NAME(choose_lanes)(m, MAX(a, b), bit)
+#define RANK(v)               (v)
+#define SPREAD(key)           _mm256_set1_epi32((int)(key))
+#define SMALL_BITS(v, p)      (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(MAX(v, p), p)))
 
 /* Lane i gets lane i ^ other. */
 AVX2 ALWAYS __m256i swap_lanes_32(__m256i v, const int other)
@@ -104,9 +105,15 @@ AVX2 ALWAYS __m256i choose_lanes_32(__m256i a, __m256i b, const int bit)
            : bit == 2 ? _mm256_blend_epi32(a, b, 0xcc)
                       : _mm256_blend_epi32(a, b, 0xf0);
 }
-AVX2 ALWAYS __m256i small_first_32(__m256i v, unsigned small)
+AVX2 ALWAYS __m256i set_first_32(__m256i v, unsigned set)
 {
-    return in_order(v, orders_32[small]);
+    return in_order(v, orders_32[set]);
+}
+AVX2 ALWAYS void store_sides_32(uint32_t *left, size_t room, __m256i v, unsigned small)
+{
+    const V w = set_first_32(v, small);
+    STORE(left, w);
+    STORE(left + room, w);
 }
 /* Lane i of row j to lane j of row i, for 8 rows. */
 AVX2 ALWAYS void transpose_32(__m256i *v)
@@ -129,6 +136,7 @@ AVX2 ALWAYS void transpose_32(__m256i *v)
         v[i + 4] = _mm256_permute2x128_si256(fours[i], fours[i + 4], 0x31);
     }
 }
+#include "kernels/quicksort_deal.h"
 #include "kernels/quicksort_body.h"
 
 /* There is only a signed comparison of 64 bits: keys in registers have their top bit turned. */
@@ -137,24 +145,25 @@ AVX2 ALWAYS __m256i turned_64(__m256i v)
     return _mm256_xor_si256(v, _mm256_set1_epi64x(INT64_MIN));
 }
 
-#define V                    __m256i
-#define TARGET               AVX2
-#define LOAD(p)              _mm256_loadu_si256((const __m256i *)(p))
-#define STORE(p, v)          _mm256_storeu_si256((__m256i *)(p), v)
-#define OR(a, b)             _mm256_or_si256(a, b)
-#define LOAD_FIRST(p, n)     first_keys((const int *)(p), (n) * sizeof *(p))
-#define STORE_FIRST(p, n, v) _mm256_maskstore_epi32((int *)(p), first_bytes((n) * sizeof *(p)), v)
-#define SORT_FEWER(a, n)     NAME(sort_table)(a, n, 0, 8)
-#define T                    uint64_t
-#define LANES                4
-#define NAME(x)              x##_64
-#define MIN(a, b)            _mm256_blendv_epi8(a, b, _mm256_cmpgt_epi64(a, b))
-#define MAX(a, b)            _mm256_blendv_epi8(b, a, _mm256_cmpgt_epi64(a, b))
-#define MIN_AT(bit, c, a, b) NAME(choose_lanes)(c, MIN(a, b), bit)
-#define MAX_AT(bit, c, a, b) NAME(choose_lanes)(c, MAX(a, b), bit)
-#define RANK(v)              turned_64(v)
-#define SPREAD(key)          _mm256_set1_epi64x((long long)(key))
-#define SMALL_BITS(v, p)     (15U ^ (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpgt_epi64(v, p))))
+#define V                     __m256i
+#define TARGET                AVX2
+#define LOAD(p)               _mm256_loadu_si256((const __m256i *)(p))
+#define STORE(p, v)           _mm256_storeu_si256((__m256i *)(p), v)
+#define OR(a, b)              _mm256_or_si256(a, b)
+#define LOAD_FIRST(p, n)      first_keys((const int *)(p), (n) * sizeof *(p))
+#define STORE_FIRST(p, n, v)  _mm256_maskstore_epi32((int *)(p), first_bytes((n) * sizeof *(p)), v)
+#define SORT_FEWER(a, n)      NAME(sort_table)(a, n, 0, 8)
+#define T                     uint64_t
+#define LANES                 4
+#define NAME(x)               x##_64
+#define MIN(a, b)             _mm256_blendv_epi8(a, b, _mm256_cmpgt_epi64(a, b))
+#define MAX(a, b)             _mm256_blendv_epi8(b, a, _mm256_cmpgt_epi64(a, b))
+#define GREATER(least, a, b)  MAX(a, b)
+#define REST(m, a, b)         _mm256_xor_si256(m, _mm256_xor_si256(a, b))
+#define REST_AT(bit, m, a, b) NAME(choose_lanes)(m, MAX(a, b), bit)
+#define RANK(v)               turned_64(v)
+#define SPREAD(key)           _mm256_set1_epi64x((long long)(key))
+#define SMALL_BITS(v, p)      (15U ^ (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpgt_epi64(v, p))))
 
 AVX2 ALWAYS __m256i swap_lanes_64(__m256i v, const int other)
 {
@@ -166,9 +175,15 @@ AVX2 ALWAYS __m256i choose_lanes_64(__m256i a, __m256i b, const int bit)
 {
     return bit == 1 ? _mm256_blend_epi32(a, b, 0xcc) : _mm256_blend_epi32(a, b, 0xf0);
 }
-AVX2 ALWAYS __m256i small_first_64(__m256i v, unsigned small)
+AVX2 ALWAYS __m256i set_first_64(__m256i v, unsigned set)
 {
-    return in_order(v, orders_64[small]);
+    return in_order(v, orders_64[set]);
+}
+AVX2 ALWAYS void store_sides_64(uint64_t *left, size_t room, __m256i v, unsigned small)
+{
+    const V w = set_first_64(v, small);
+    STORE(left, w);
+    STORE(left + room, w);
 }
 AVX2 ALWAYS void transpose_64(__m256i *v)
 {
@@ -185,29 +200,30 @@ AVX2 ALWAYS void transpose_64(__m256i *v)
     }
 }
 #include "kernels/quicksort_least.h"
+#include "kernels/quicksort_deal.h"
 #include "kernels/quicksort_body.h"
 
 /* The lanes whose number has the bit, as a mask. */
-#define LANES_WITH(bit)      ((bit) == 1 ? 0xaaaa : (bit) == 2 ? 0xcccc : (bit) == 4 ? 0xf0f0 : 0xff00)
+#define LANES_WITH(bit)       ((bit) == 1 ? 0xaaaa : (bit) == 2 ? 0xcccc : (bit) == 4 ? 0xf0f0 : 0xff00)
 
-#define V                    __m512i
-#define TARGET               AVX512
-#define LOAD(p)              _mm512_loadu_si512(p)
-#define STORE(p, v)          _mm512_storeu_si512(p, v)
-#define OR(a, b)             _mm512_or_si512(a, b)
-#define LOAD_FIRST(p, n)     _mm512_mask_loadu_epi32(_mm512_set1_epi32(-1), (__mmask16)((1U << (n)) - 1), p)
-#define STORE_FIRST(p, n, v) _mm512_mask_storeu_epi32(p, (__mmask16)((1U << (n)) - 1), v)
-#define SORT_FEWER(a, n)     sort_few_32(a, n)
-#define T                    uint32_t
-#define LANES                16
-#define NAME(x)              x##_wide_32
-#define MIN(a, b)            _mm512_min_epu32(a, b)
-#define MAX(a, b)            _mm512_max_epu32(a, b)
-#define MIN_AT(bit, c, a, b) _mm512_mask_min_epu32(c, (__mmask16)LANES_WITH(bit), a, b)
-#define MAX_AT(bit, c, a, b) _mm512_mask_max_epu32(c, (__mmask16)LANES_WITH(bit), a, b)
-#define RANK(v)              (v)
-#define SPREAD(key)          _mm512_set1_epi32((int)(key))
-#define SMALL_BITS(v, p)     (unsigned)_mm512_cmple_epu32_mask(v, p)
+#define V                     __m512i
+#define TARGET                AVX512
+#define LOAD(p)               _mm512_loadu_si512(p)
+#define STORE(p, v)           _mm512_storeu_si512(p, v)
+#define OR(a, b)              _mm512_or_si512(a, b)
+#define LOAD_FIRST(p, n)      _mm512_mask_loadu_epi32(_mm512_set1_epi32(-1), (__mmask16)((1U << (n)) - 1), p)
+#define STORE_FIRST(p, n, v)  _mm512_mask_storeu_epi32(p, (__mmask16)((1U << (n)) - 1), v)
+#define SORT_FEWER(a, n)      sort_few_32(a, n)
+#define T                     uint32_t
+#define LANES                 16
+#define NAME(x)               x##_wide_32
+#define MIN(a, b)             _mm512_min_epu32(a, b)
+#define GREATER(least, a, b)  REST(least, a, b) /* there is one port for minima */
+#define REST(m, a, b)         _mm512_ternarylogic_epi32(m, a, b, 0x96)
+#define REST_AT(bit, m, a, b) _mm512_mask_ternarylogic_epi32(m, (__mmask16)LANES_WITH(bit), a, b, 0x96)
+#define RANK(v)               (v)
+#define SPREAD(key)           _mm512_set1_epi32((int)(key))
+#define SMALL_BITS(v, p)      (unsigned)_mm512_cmple_epu32_mask(v, p)
 
 AVX512 ALWAYS __m512i swap_lanes_wide_32(__m512i v, const int other)
 {
@@ -224,33 +240,38 @@ AVX512 ALWAYS __m512i choose_lanes_wide_32(__m512i a, __m512i b, const int bit)
 {
     return _mm512_mask_blend_epi32((__mmask16)LANES_WITH(bit), a, b);
 }
-AVX512 ALWAYS __m512i small_first_wide_32(__m512i v, unsigned small)
+AVX512 ALWAYS __m512i set_first_wide_32(__m512i v, unsigned set)
 {
-    const __m512i great = _mm512_mask_compress_epi32(v, (__mmask16)~small, v);
-    const unsigned behind = ~0U << __builtin_popcount(small);
-    return _mm512_mask_expand_epi32(_mm512_mask_compress_epi32(v, (__mmask16)small, v), (__mmask16)behind, great);
+    return _mm512_maskz_compress_epi32((__mmask16)set, v);
+}
+AVX512 ALWAYS void store_sides_wide_32(uint32_t *left, size_t room, __m512i v, unsigned small)
+{
+    const unsigned n = (unsigned)__builtin_popcount(small);
+    STORE(left, set_first_wide_32(v, small));
+    _mm512_mask_storeu_epi32(left + room + n, (__mmask16)(0xffffU >> n), set_first_wide_32(v, ~small));
 }
 #include "kernels/quicksort_wide.h"
+#include "kernels/quicksort_deal.h"
 #include "kernels/quicksort_body.h"
 
-#define V                    __m512i
-#define TARGET               AVX512
-#define LOAD(p)              _mm512_loadu_si512(p)
-#define STORE(p, v)          _mm512_storeu_si512(p, v)
-#define OR(a, b)             _mm512_or_si512(a, b)
-#define LOAD_FIRST(p, n)     _mm512_mask_loadu_epi64(_mm512_set1_epi32(-1), (__mmask8)((1U << (n)) - 1), p)
-#define STORE_FIRST(p, n, v) _mm512_mask_storeu_epi64(p, (__mmask8)((1U << (n)) - 1), v)
-#define SORT_FEWER(a, n)     sort_few_64(a, n)
-#define T                    uint64_t
-#define LANES                8
-#define NAME(x)              x##_wide_64
-#define MIN(a, b)            _mm512_min_epu64(a, b)
-#define MAX(a, b)            _mm512_max_epu64(a, b)
-#define MIN_AT(bit, c, a, b) _mm512_mask_min_epu64(c, (__mmask8)LANES_WITH(bit), a, b)
-#define MAX_AT(bit, c, a, b) _mm512_mask_max_epu64(c, (__mmask8)LANES_WITH(bit), a, b)
-#define RANK(v)              (v)
-#define SPREAD(key)          _mm512_set1_epi64((long long)(key))
-#define SMALL_BITS(v, p)     (unsigned)_mm512_cmple_epu64_mask(v, p)
+#define V                     __m512i
+#define TARGET                AVX512
+#define LOAD(p)               _mm512_loadu_si512(p)
+#define STORE(p, v)           _mm512_storeu_si512(p, v)
+#define OR(a, b)              _mm512_or_si512(a, b)
+#define LOAD_FIRST(p, n)      _mm512_mask_loadu_epi64(_mm512_set1_epi32(-1), (__mmask8)((1U << (n)) - 1), p)
+#define STORE_FIRST(p, n, v)  _mm512_mask_storeu_epi64(p, (__mmask8)((1U << (n)) - 1), v)
+#define SORT_FEWER(a, n)      NAME(sort_table)(a, n, 0, 8)
+#define T                     uint64_t
+#define LANES                 8
+#define NAME(x)               x##_wide_64
+#define MIN(a, b)             _mm512_min_epu64(a, b)
+#define GREATER(least, a, b)  REST(least, a, b) /* there is one port for minima */
+#define REST(m, a, b)         _mm512_ternarylogic_epi64(m, a, b, 0x96)
+#define REST_AT(bit, m, a, b) _mm512_mask_ternarylogic_epi64(m, (__mmask8)LANES_WITH(bit), a, b, 0x96)
+#define RANK(v)               (v)
+#define SPREAD(key)           _mm512_set1_epi64((long long)(key))
+#define SMALL_BITS(v, p)      (unsigned)_mm512_cmple_epu64_mask(v, p)
 
 AVX512 ALWAYS __m512i swap_lanes_wide_64(__m512i v, const int other)
 {
@@ -262,14 +283,19 @@ AVX512 ALWAYS __m512i choose_lanes_wide_64(__m512i a, __m512i b, const int bit)
 {
     return _mm512_mask_blend_epi64((__mmask8)LANES_WITH(bit), a, b);
 }
-AVX512 ALWAYS __m512i small_first_wide_64(__m512i v, unsigned small)
+AVX512 ALWAYS __m512i set_first_wide_64(__m512i v, unsigned set)
 {
-    const __m512i great = _mm512_mask_compress_epi64(v, (__mmask8)~small, v);
-    const unsigned behind = ~0U << __builtin_popcount(small);
-    return _mm512_mask_expand_epi64(_mm512_mask_compress_epi64(v, (__mmask8)small, v), (__mmask8)behind, great);
+    return _mm512_maskz_compress_epi64((__mmask8)set, v);
+}
+AVX512 ALWAYS void store_sides_wide_64(uint64_t *left, size_t room, __m512i v, unsigned small)
+{
+    const unsigned n = (unsigned)__builtin_popcount(small);
+    STORE(left, set_first_wide_64(v, small));
+    _mm512_mask_storeu_epi64(left + room + n, (__mmask8)(0xffU >> n), set_first_wide_64(v, ~small));
 }
 #include "kernels/quicksort_wide.h"
 #include "kernels/quicksort_least.h"
+#include "kernels/quicksort_deal.h"
 #include "kernels/quicksort_body.h"
 
 static bool is_wide(void)
@@ -304,6 +330,22 @@ size_t kn_quick_keep_least_64(uint64_t *a, size_t n, size_t k)
 {
     return (is_wide() ? keep_least_wide_64 : keep_least_64)(a, n, k);
 }
+void kn_quick_count_32(const uint32_t *a, size_t n, const uint32_t *bounds, size_t *counts)
+{
+    (is_wide() ? count_parts_wide_32 : count_parts_32)(a, n, bounds, counts);
+}
+void kn_quick_count_64(const uint64_t *a, size_t n, const uint64_t *bounds, size_t *counts)
+{
+    (is_wide() ? count_parts_wide_64 : count_parts_64)(a, n, bounds, counts);
+}
+void kn_quick_deal_32(const uint32_t *a, size_t n, const uint32_t *bounds, uint32_t **to)
+{
+    (is_wide() ? deal_wide_32 : deal_32)(a, n, bounds, to);
+}
+void kn_quick_deal_64(const uint64_t *a, size_t n, const uint64_t *bounds, uint64_t **to)
+{
+    (is_wide() ? deal_wide_64 : deal_64)(a, n, bounds, to);
+}
 #else
 bool kn_quick_available(void)
 {
@@ -331,5 +373,21 @@ size_t kn_quick_keep_least_64(uint64_t *a, size_t n, size_t k)
 {
     (void)a, (void)k;
     return n;
+}
+void kn_quick_count_32(const uint32_t *a, size_t n, const uint32_t *bounds, size_t *counts)
+{
+    (void)a, (void)n, (void)bounds, (void)counts;
+}
+void kn_quick_count_64(const uint64_t *a, size_t n, const uint64_t *bounds, size_t *counts)
+{
+    (void)a, (void)n, (void)bounds, (void)counts;
+}
+void kn_quick_deal_32(const uint32_t *a, size_t n, const uint32_t *bounds, uint32_t **to)
+{
+    (void)a, (void)n, (void)bounds, (void)to;
+}
+void kn_quick_deal_64(const uint64_t *a, size_t n, const uint64_t *bounds, uint64_t **to)
+{
+    (void)a, (void)n, (void)bounds, (void)to;
 }
 #endif

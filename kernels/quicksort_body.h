@@ -1,8 +1,10 @@
 /* The text of kernels/quicksort.c for one width of keys and of vectors: T, LANES in a vector of type V, NAME(x),
  * TARGET, LOAD, STORE, OR, LOAD_FIRST of n keys with ones behind them, STORE_FIRST, and from the vectors' operations of
- * that width MIN, MAX, RANK(v) (what these compare, from keys and back), SPREAD(key), MIN_AT(bit, c, a, b) and MAX_AT
- * (in lanes whose number has the bit, else c), SMALL_BITS(v, pivot) of ranks (one bit a lane), swap_lanes,
- * choose_lanes, transpose, small_first (those whose bit is set, then the others), SORT_FEWER of 8 * LANES at most.
+ * that width MIN, GREATER(MIN(a, b), a, b), REST(m, a, b) (what of a and b is not in m, which has one of them in each
+ * lane), REST_AT(bit, MIN(a, b), a, b) (in lanes whose number has the bit, else the minimum), RANK(v) (what these
+ * compare, from keys and back), SPREAD(key), SMALL_BITS(v, pivot) of ranks (one bit a lane), swap_lanes, choose_lanes,
+ * transpose, set_first (those whose bit is set, behind them anything), store_sides (those whose bit is set to `left`,
+ * the others so that they end a vector behind left + room, and anything between them), SORT_FEWER of 8 * LANES at most.
  *
  * Few keys are sorted as a table of `rows` vectors: every column for itself, then neighbouring columns together, as
  * bitonic networks do it. So most steps are between whole vectors. */
@@ -10,15 +12,15 @@
 /* Lane i of v with lane i ^ other: the lanes that have `bit` in their number keep the greater one. */
 TARGET ALWAYS V NAME(exchange)(V v, const int other, const int bit)
 {
-    V w = NAME(swap_lanes)(v, other);
-    return MAX_AT(bit, MIN(v, w), v, w);
+    const V w = NAME(swap_lanes)(v, other);
+    return REST_AT(bit, MIN(v, w), v, w);
 }
 
 TARGET ALWAYS void NAME(compare)(V *v, int i, int j)
 {
-    V a = v[i], b = v[j];
-    v[i] = MIN(a, b);
-    v[j] = MAX(a, b);
+    const V a = v[i], b = v[j], least = MIN(a, b);
+    v[i] = least;
+    v[j] = GREATER(least, a, b);
 }
 
 /* Rows i and j, which are as far from the ends: what is first in sorted neighbours of `columns` columns each with what
@@ -26,9 +28,10 @@ TARGET ALWAYS void NAME(compare)(V *v, int i, int j)
 TARGET ALWAYS void NAME(mirror_rows)(V *v, int i, int j, const int columns)
 {
     const int mirror = 2 * columns - 1;
-    V a = v[i], b = NAME(swap_lanes)(v[j], mirror);
-    v[i] = MAX_AT(columns, MIN(a, b), a, b);
-    v[j] = NAME(swap_lanes)(MIN_AT(columns, MAX(a, b), a, b), mirror);
+    const V a = v[i], b = NAME(swap_lanes)(v[j], mirror), least = MIN(a, b),
+            least_first = REST_AT(columns, least, a, b);
+    v[i] = least_first;
+    v[j] = NAME(swap_lanes)(REST(least_first, a, b), mirror);
 }
 
 /* Sorted neighbours of `columns` columns each to one. */
@@ -115,15 +118,13 @@ TARGET static void NAME(sort_few)(T *a, size_t n)
         NAME(sort_more)(a, n);
 }
 
-/* One vector, its small keys first and its great ones last, is written whole at both ends; what is wrong there is
- * written over later. */
+/* The small keys of a vector to one end, the great ones to the other; what is written beside them is written over
+ * later. */
 #define PART(v)                                                                                                        \
     do {                                                                                                               \
         unsigned small = SMALL_BITS(RANK(v), pivot);                                                                   \
-        V w = NAME(small_first)(v, small);                                                                             \
-        STORE(left, w);                                                                                                \
         room -= LANES;                                                                                                 \
-        STORE(left + room, w);                                                                                         \
+        NAME(store_sides)(left, room, v, small);                                                                       \
         left += __builtin_popcount(small);                                                                             \
     } while (0)
 #define SIDE  (8 * LANES) /* so many keys are read from one side at a time */
@@ -246,8 +247,9 @@ TARGET static void NAME(sort)(T *a, size_t n, int depth)
 #undef NAME
 #undef MIN
 #undef MAX
-#undef MIN_AT
-#undef MAX_AT
+#undef GREATER
+#undef REST
+#undef REST_AT
 #undef RANK
 #undef SPREAD
 #undef SMALL_BITS

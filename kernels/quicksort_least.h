@@ -29,7 +29,7 @@ TARGET static size_t NAME(keep_least)(T *a, size_t n, size_t k)
         const V v = LOAD(a + i);
         const unsigned small = SMALL_BITS(RANK(v), pivot);
         if (small == 0) continue;
-        STORE(a + kept, NAME(small_first)(v, small));
+        STORE(a + kept, NAME(set_first)(v, small));
         kept += (size_t)__builtin_popcount(small);
     }
     for (; i < n; i++) {

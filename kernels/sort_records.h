@@ -1,15 +1,15 @@
-/* Records that stand for the elements of a row while it is sorted, and results from sorted ones. Included by
- * sort_host.c alone. */
+/* Records that stand for the elements of a row while it is sorted on the host, results from sorted ones, and what the
+ * files of that sorting (sort_host.c, sort_parts.c, sort_ranks.c, sort_counted.c) have from one another. */
 #ifndef KN_SORT_RECORDS_H
 #define KN_SORT_RECORDS_H
 
-#include <stdlib.h>
-#include <string.h>
 #include "kernels/loops.h"
 #include "kernels/quicksort.h"
 #include "kernels/sort.h"
 
-#define CHUNK 2048 /* elements that are turned into keys at a time */
+#define CHUNK        2048  /* elements that are turned into keys at a time */
+#define KN_SORT_LONG 65536 /* elements of a row that all threads sort together */
+#define PIECE        65536 /* elements that are turned into keys, or keys into elements, at a time */
 
 /* Keys of 8 bytes with their index. */
 struct pair {
@@ -51,230 +51,62 @@ struct job {
     int64_t row_number;
 };
 
-#define KN_FN static inline
-KN_KEY_FUNCTIONS(uint8_t, 0x80, key_8, same_8)
-KN_KEY_FUNCTIONS(uint16_t, 0x8000, key_16, same_16)
-KN_KEY_FUNCTIONS(uint32_t, 0x80000000, key_32, same_32)
-KN_KEY_FUNCTIONS(uint64_t, 0x8000000000000000, key_64, same_64)
-
-/* What follows is expanded for each size of elements and record, so that the inner loops have nothing to decide. */
-#define INLINE static inline __attribute__((always_inline))
-
-INLINE uint64_t key_of(int kind, uint64_t inf, uint64_t flip, const char *at, size_t bytes)
-{
-    uint64_t bits = 0;
-    memcpy(&bits, at, bytes); /* the low bytes come first on all machines that this runs on */
-    switch (bytes) {
-    case 1: return key_8((uint8_t)bits, kind, (uint8_t)inf, (uint8_t)flip);
-    case 2: return key_16((uint16_t)bits, kind, (uint16_t)inf, (uint16_t)flip);
-    case 4: return key_32((uint32_t)bits, kind, (uint32_t)inf, (uint32_t)flip);
-    default: return key_64(bits, kind, inf, flip);
-    }
-}
-
-/* Records for elements begin..end of a row. */
-INLINE void make_sized(const struct job *j, const char *row, void *records, size_t begin, size_t end, size_t bytes,
-                       enum record record)
-{
-    const int kind = j->kind; /* no store can change these copies */
-    const uint64_t inf = j->inf, flip = j->flip;
-    for (size_t i = begin; i < end; i++) {
-        uint64_t key = key_of(kind, inf, flip, row + i * bytes, bytes);
-        switch (record) {
-        case KEY32: ((uint32_t *)records)[i] = (uint32_t)key; break;
-        case KEY64: ((uint64_t *)records)[i] = key; break;
-        case PAIR32: ((uint64_t *)records)[i] = key << 32 | i; break;
-        default: ((struct pair *)records)[i] = (struct pair){key, i};
-        }
-    }
-}
-
 /* Of an index of n elements. */
-static int index_bits_of(int64_t n)
+static inline int kn_sort_index_bits(int64_t n)
 {
     return n > 1 ? 64 - __builtin_clzll((uint64_t)n - 1) : 32;
 }
-
-INLINE uint64_t index_mask(const struct job *j)
+static inline uint64_t kn_sort_index_mask(const struct job *j)
 {
     return ((uint64_t)1 << j->index_bits) - 1;
 }
-
-INLINE uint64_t bits_of(int kind, uint64_t top, uint64_t nan, uint64_t flip, uint64_t key)
-{
-    uint64_t all = top | (top - 1);
-    if (kind == KN_KEY_FLOAT && key == all) return nan;
-    key ^= flip & all;
-    if (kind == KN_KEY_UNSIGNED) return key;
-    return kind == KN_KEY_SIGNED || key & top ? key ^ top : ~key & all;
-}
-
-/* The results of row number r from its sorted records. */
-INLINE void write_sized(const struct job *j, int64_t r, const void *records, size_t begin, size_t end, size_t bytes,
-                        enum record record)
-{
-    size_t first = (size_t)(r * j->s->length);
-    const char *row = j->in + first * bytes;
-    const int kind = j->kind;
-    const uint64_t top = j->top, nan = j->nan, flip = j->flip, mask = index_mask(j);
-    for (size_t i = begin; i < end; i++) {
-        char *to = j->values + (first + i) * bytes;
-        if (record == KEY32 || record == KEY64) {
-            uint64_t bits = bits_of(kind, top, nan, flip,
-                                    record == KEY32 ? ((const uint32_t *)records)[i] : ((const uint64_t *)records)[i]);
-            memcpy(to, &bits, bytes);
-            continue;
-        }
-        uint64_t index =
-            record == PAIR32 ? ((const uint64_t *)records)[i] & mask : ((const struct pair *)records)[i].index;
-        if (j->indices) j->indices[first + i] = (int64_t)index + 1;
-        if (j->values) memcpy(to, row + index * bytes, bytes);
-    }
-}
-
-#define SIZES(function, ...)                                                                                           \
-    do {                                                                                                               \
-        size_t size = j->element_bytes;                                                                                \
-        if (j->record == KEY64)                                                                                        \
-            function(__VA_ARGS__, 8, KEY64);                                                                           \
-        else if (j->record == KEY32 && size == 4)                                                                      \
-            function(__VA_ARGS__, 4, KEY32);                                                                           \
-        else if (j->record == KEY32 && size == 2)                                                                      \
-            function(__VA_ARGS__, 2, KEY32);                                                                           \
-        else if (j->record == KEY32)                                                                                   \
-            function(__VA_ARGS__, 1, KEY32);                                                                           \
-        else if (j->record == PAIR32 && size == 4)                                                                     \
-            function(__VA_ARGS__, 4, PAIR32);                                                                          \
-        else if (j->record == PAIR32 && size == 2)                                                                     \
-            function(__VA_ARGS__, 2, PAIR32);                                                                          \
-        else if (j->record == PAIR32)                                                                                  \
-            function(__VA_ARGS__, 1, PAIR32);                                                                          \
-        else if (j->record == SHORT64)                                                                                 \
-            function(__VA_ARGS__, 8, PAIR32);                                                                          \
-        else if (size == 8)                                                                                            \
-            function(__VA_ARGS__, 8, PAIR64);                                                                          \
-        else                                                                                                           \
-            function(__VA_ARGS__, size, PAIR64);                                                                       \
-    } while (0)
-
-static void write_indices(const uint64_t *records, int64_t *to, size_t n, uint64_t mask)
-{
-    for (size_t i = 0; i < n; i++) to[i] = (int64_t)(records[i] & mask) + 1;
-}
-
-/* ---- keys of 8 bytes, of which a record has what there is room for beside an index ---- */
-
-static void make_keys_64(const struct job *j, const char *from, uint64_t *keys, size_t n)
-{
-    if (j->kind == KN_KEY_FLOAT)
-        j->loops->sorted_64(keys, from, j->flip != 0, n);
-    else
-        make_sized(j, from, keys, 0, n, 8, KEY64);
-}
-
-/* What is known of some keys of a row: `differ` has the bits in which any of them is not as the first one. */
-struct survey {
-    uint64_t least, greatest, differ;
-};
-
-static struct survey survey(const struct job *j, const char *row, size_t begin, size_t end)
-{
-    uint64_t keys[CHUNK];
-    make_keys_64(j, row, keys, 1);
-    const uint64_t first = keys[0];
-    uint64_t least = first, greatest = first, differ = 0;
-    for (size_t at = begin, n; at < end; at += n) {
-        n = end - at < CHUNK ? end - at : CHUNK;
-        make_keys_64(j, row + at * sizeof *keys, keys, n);
-        for (size_t i = 0; i < n; i++) {
-            differ |= keys[i] ^ first;
-            least = keys[i] < least ? keys[i] : least;
-            greatest = keys[i] > greatest ? keys[i] : greatest;
-        }
-    }
-    return (struct survey){least, greatest, differ};
-}
-
-static struct span span_of(struct survey s)
-{
-    const int zeros = s.differ ? __builtin_ctzll(s.differ) : 0;
-    return (struct span){s.least, zeros, 64 - __builtin_clzll((s.greatest - s.least) >> zeros | 1)};
-}
-
 /* Bits of a key for which there is no room: fewer than those of an index. */
-static int bits_over(const struct job *j)
+static inline int kn_sort_bits_over(const struct job *j)
 {
     const int bits = j->span.bits + j->index_bits;
     return bits > 64 ? bits - 64 : 0;
 }
-
-static void make_short(const struct job *j, const char *row, uint64_t *records, size_t begin, size_t end)
+/* What of row r is in j->in. */
+static inline const char *kn_sort_row(const struct job *j, int64_t r)
 {
-    uint64_t keys[CHUNK];
-    const uint64_t least = j->span.least;
-    const int off = j->span.zeros + bits_over(j), bits = j->index_bits;
-    for (size_t at = begin, n; at < end; at += n) {
-        n = end - at < CHUNK ? end - at : CHUNK;
-        make_keys_64(j, row + at * sizeof *keys, keys, n);
-        for (size_t i = 0; i < n; i++) records[at + i] = (keys[i] - least) >> off << bits | (at + i);
-    }
+    return j->in + (size_t)(r * j->s->length) * j->element_bytes;
+}
+/* Of several places those from the first on are wanted. */
+static inline bool kn_sort_are_firsts(const struct kn_sorter *s)
+{
+    return !s->parts && s->wanted > 1 && s->places[s->wanted - 1] == s->wanted - 1;
 }
 
-/* Sorts records that have no difference but in what there was no room for. */
-static void mend_group(const struct job *j, const char *row, uint64_t *records, size_t n)
-{
-    const uint64_t over = ((uint64_t)1 << bits_over(j)) - 1, mask = index_mask(j), least = j->span.least;
-    const int zeros = j->span.zeros, bits = j->index_bits;
-    uint64_t elements[CHUNK], keys[CHUNK];
-    for (size_t at = 0, some; at < n; at += some) {
-        some = n - at < CHUNK ? n - at : CHUNK;
-        for (size_t i = 0; i < some; i++) elements[i] = ((const uint64_t *)(const void *)row)[records[at + i] & mask];
-        make_keys_64(j, (const char *)elements, keys, some);
-        for (size_t i = 0; i < some; i++)
-            records[at + i] = ((keys[i] - least) >> zeros & over) << bits | (records[at + i] & mask);
-    }
-    kn_quick_sort_64(records, n);
-}
+/* sort_records.c: */
 
-static void mend(const struct job *j, const char *row, uint64_t *records, size_t begin, size_t end)
-{
-    if (bits_over(j) == 0) return;
-    for (size_t i = begin, next; i < end; i = next) {
-        const uint64_t same = records[i] >> j->index_bits;
-        for (next = i + 1; next < end && records[next] >> j->index_bits == same;) next++;
-        if (next - i > 1) mend_group(j, row, records + i, next - i);
-    }
-}
+/* What is known of some keys of a row of elements of 8 bytes: `differ` has the bits in which any of them is not as the
+ * first one. */
+struct survey {
+    uint64_t least, greatest, differ;
+};
+struct survey kn_sort_survey(const struct job *j, const char *row, size_t begin, size_t end);
+struct span kn_sort_span(struct survey s);
+/* The bits of the element whose key it is. */
+uint64_t kn_sort_bits_of(const struct job *j, uint64_t key);
+/* Records of a row's elements begin..end, the first of them to records[0]. */
+void kn_sort_make(const struct job *j, const char *row, void *records, size_t begin, size_t end);
+/* Orders begin..end of sorted records by what there was no room for, too; no more of them are equal but for that. */
+void kn_sort_mend(const struct job *j, const char *row, uint64_t *records, size_t begin, size_t end);
+/* The results begin..end of row r from its sorted records. */
+void kn_sort_write(const struct job *j, int64_t r, const void *records, size_t begin, size_t end);
 
-/* ---- all of them ---- */
+/* sort_parts.c, where j->quick: */
 
-static void make_records(const struct job *j, const char *row, void *records, size_t begin, size_t end)
-{
-    const void *from = row + begin * j->element_bytes;
-    if (j->record == SHORT64)
-        make_short(j, row, records, begin, end);
-    else if (j->quick && j->kind == KN_KEY_FLOAT && j->record == KEY32 && j->element_bytes == 4)
-        j->loops->sorted_32((uint32_t *)records + begin, from, j->flip != 0, end - begin);
-    else if (j->quick && j->kind == KN_KEY_FLOAT && j->record == KEY64)
-        j->loops->sorted_64((uint64_t *)records + begin, from, j->flip != 0, end - begin);
-    else if (j->kind == KN_KEY_FLOAT && j->record == PAIR32 && j->element_bytes == 4)
-        j->loops->paired_32((uint64_t *)records + begin, from, j->flip != 0, (uint32_t)begin, end - begin);
-    else
-        SIZES(make_sized, j, row, records, begin, end);
-}
+/* Sorts records from place `base` of their row on, as far as they are wanted. */
+void kn_sort_quick(const struct job *j, char *records, size_t base, size_t n);
+/* Sorts the long row in j by all threads and, where all of it is wanted, writes it. */
+void kn_sort_parts(const struct job *j, size_t n);
 
-static void write_results(const struct job *j, int64_t r, const void *records, size_t begin, size_t end)
-{
-    const size_t first = (size_t)(r * j->s->length) + begin;
-    void *to = j->values + first * j->element_bytes;
-    if ((j->record == PAIR32 || j->record == SHORT64) && !j->values)
-        write_indices((const uint64_t *)records + begin, j->indices + first, end - begin, index_mask(j));
-    else if (j->quick && j->kind == KN_KEY_FLOAT && j->record == KEY32 && j->element_bytes == 4)
-        j->loops->unsorted_32(to, (const uint32_t *)records + begin, j->flip != 0, end - begin);
-    else if (j->quick && j->kind == KN_KEY_FLOAT && j->record == KEY64)
-        j->loops->unsorted_64(to, (const uint64_t *)records + begin, j->flip != 0, end - begin);
-    else
-        SIZES(write_sized, j, r, records, begin, end);
-}
+/* sort_ranks.c, where j->ranked: the results of row r; `keys` is scratch memory. */
+void kn_sort_ranks(const struct job *j, int64_t r, uint64_t *keys);
+
+/* sort_counted.c: whether the rows are to be counted; does that. RT_NOMEM or RT_INTERRUPTED. */
+bool kn_sort_is_counted(const struct job *j);
+enum rt_status kn_sort_counted(struct job *j, struct rt_error *e);
 
 #endif

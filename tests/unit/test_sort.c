@@ -208,3 +208,50 @@ TEST(sort_in_place_by_vectors)
             if (memcmp(b, want_b, n * sizeof *b) != 0) FAIL("%zu keys of 64 bits are not in order", n);
         }
 }
+
+/* What the two functions of a width do with n keys about these bounds; one key more than they may write is there. */
+#define CHECK_DEALT(BITS, keys, n, bounds)                                                                             \
+    do {                                                                                                               \
+        static uint##BITS##_t dealt[MOST + 1], want[MOST + 1];                                                         \
+        uint##BITS##_t *to[KN_QUICK_PARTS];                                                                            \
+        size_t counts[KN_QUICK_PARTS] = {0}, all = 0;                                                                  \
+        memset(dealt, 0x5a, sizeof dealt);                                                                             \
+        memcpy(want, dealt, sizeof want);                                                                              \
+        kn_quick_count_##BITS(keys, n, bounds, counts);                                                                \
+        for (size_t part = 0, at = 0; part < KN_QUICK_PARTS; part++) {                                                 \
+            const size_t first = at;                                                                                   \
+            for (size_t i = 0; i < n; i++)                                                                             \
+                if ((part == 0 || (keys)[i] > (bounds)[part - 1]) &&                                                   \
+                    (part == KN_QUICK_PARTS - 1 || (keys)[i] <= (bounds)[part]))                                       \
+                    want[at++] = (keys)[i];                                                                            \
+            CHECK_INT((long long)counts[part], (long long)(at - first));                                               \
+            to[part] = dealt + all;                                                                                    \
+            all += counts[part];                                                                                       \
+        }                                                                                                              \
+        CHECK_INT((long long)all, (long long)(n));                                                                     \
+        kn_quick_deal_##BITS(keys, n, bounds, to);                                                                     \
+        CHECK(memcmp(dealt, want, sizeof dealt) == 0);                                                                 \
+        for (size_t part = 0, at = 0; part < KN_QUICK_PARTS; part++) CHECK(to[part] == dealt + (at += counts[part]));  \
+    } while (0)
+
+/* Keys stay in their order in each part; equal bounds leave parts empty. */
+TEST(keys_dealt_to_parts_by_vectors)
+{
+    static const uint32_t ends[][KN_QUICK_PARTS - 1] = {
+        {0x40000000, 0x80000000, 0xc0000000}, {7, 7, 0x90000000}, {0, 0, 0}, {0, 0xfffffffe, 0xffffffff}};
+    static uint32_t a[MOST];
+    static uint64_t b[MOST], wide[KN_QUICK_PARTS - 1];
+    uint32_t state = 9;
+    if (!kn_quick_available()) SKIP("the processor has no AVX2");
+    for (size_t n = 0; n <= MOST; n += n < 70 ? 1 : 671)
+        for (int m = 0; m < 8; m++) {
+            for (size_t i = 0; i < n; i++) {
+                const uint32_t bits = random_bits(&state) * 2654435761u;
+                a[i] = m % 2 == 0 ? bits : ends[m / 2][bits % (KN_QUICK_PARTS - 1)] + (bits >> 8) % 3 - 1;
+                b[i] = (uint64_t)a[i] << 32 | (m % 2 == 0 ? bits >> 3 : a[i]);
+            }
+            for (int k = 0; k < KN_QUICK_PARTS - 1; k++) wide[k] = (uint64_t)ends[m / 2][k] << 32 | ends[m / 2][k];
+            CHECK_DEALT(32, a, n, ends[m / 2]);
+            CHECK_DEALT(64, b, n, wide);
+        }
+}

@@ -1,15 +1,7 @@
 /* Indices of a row of keys of 8 bytes, beside which an index has no room in a record: the keys alone are sorted as far
- * as need be, and elements are looked for among those. Included by sort_host.c alone, behind quick_sort. */
-#ifndef KN_SORT_RANKS_H
-#define KN_SORT_RANKS_H
-
+ * as need be, and elements are looked for among those. */
 #include "kernels/sort_records.h"
-
-/* Of several places those from the first on. */
-static bool are_firsts(const struct kn_sorter *s)
-{
-    return !s->parts && s->wanted > 1 && s->places[s->wanted - 1] == s->wanted - 1;
-}
+#include <string.h>
 
 /* Which of the classes between and at `count` ascending keys the key is in: 0 is below the first, 1 is that key. */
 static size_t class_of(const uint64_t *bounds, size_t count, uint64_t key)
@@ -31,7 +23,7 @@ static void find_begins(const struct job *j, const char *row, const uint64_t *bo
     memset(begins, 0, (2 * count + 1) * sizeof *begins);
     for (size_t at = 0; at < n; at += CHUNK) {
         const size_t many = n - at < CHUNK ? n - at : CHUNK;
-        make_records(j, row + at * j->element_bytes, chunk, 0, many);
+        kn_sort_make(j, row + at * j->element_bytes, chunk, 0, many);
         if (count > 1) {
             for (size_t i = 0; i < many; i++) begins[class_of(bounds, count, chunk[i])]++;
             continue;
@@ -73,16 +65,16 @@ static void rank_row(const struct job *j, int64_t r, uint64_t *keys)
 {
     const struct kn_sorter *s = j->s;
     const size_t n = (size_t)s->length, count = (size_t)s->wanted;
-    const char *row = row_of(j, r);
+    const char *row = kn_sort_row(j, r);
     uint64_t *bounds = keys + n, *begins = bounds + count, chunk[CHUNK];
     int64_t *to = j->indices + r * s->length;
-    make_records(j, row, keys, 0, n);
-    quick_sort(j, (char *)keys, 0, n);
+    kn_sort_make(j, row, keys, 0, n);
+    kn_sort_quick(j, (char *)keys, 0, n);
     for (size_t i = 0; i < count; i++) bounds[i] = keys[s->places[i]];
     find_begins(j, row, bounds, begins);
     for (size_t at = 0; at < n; at += CHUNK) {
         const size_t many = n - at < CHUNK ? n - at : CHUNK;
-        make_records(j, row + at * j->element_bytes, chunk, 0, many);
+        kn_sort_make(j, row + at * j->element_bytes, chunk, 0, many);
         if (count == 1 && s->parts) {
             part_indices(chunk, at, many, bounds[0], begins, to);
             continue;
@@ -109,7 +101,7 @@ static void find_firsts(const struct job *j, const uint64_t *row, uint64_t bound
     size_t found = 0;
     for (size_t first = 0; first < n && found < count; first += CHUNK) {
         const size_t many = n - first < CHUNK ? n - first : CHUNK;
-        make_records(j, (const char *)(row + first), chunk, 0, many);
+        kn_sort_make(j, (const char *)(row + first), chunk, 0, many);
         for (size_t i = 0; i < many && found < count; i++) {
             const size_t less = chunk[i] < bound, same = chunk[i] == bound && equal > 0;
             at[found] = first + i;
@@ -126,28 +118,31 @@ static void rank_firsts(const struct job *j, int64_t r, uint64_t *keys)
     const int64_t last = (int64_t)count - 1;
     const struct kn_sorter one = {.length = j->s->length, .places = &last, .wanted = 1};
     const struct kn_sorter all = {.rows = 1, .length = last + 1, .descending = j->s->descending};
-    const uint64_t *row = (const uint64_t *)(const void *)row_of(j, r);
+    const uint64_t *row = (const uint64_t *)(const void *)kn_sort_row(j, r);
     uint64_t *elements = keys + n, *at = elements + count, *records = at + count;
     struct job few = *j;
     size_t equal = 0;
     few.s = &one;
-    make_records(j, (const char *)row, keys, 0, n);
-    quick_sort(&few, (char *)keys, 0, n);
+    kn_sort_make(j, (const char *)row, keys, 0, n);
+    kn_sort_quick(&few, (char *)keys, 0, n);
     for (size_t i = 0; i < count; i++) equal += keys[i] == keys[last];
     find_firsts(j, row, keys[last], equal, count, at);
     for (size_t i = 0; i < count; i++) elements[i] = row[at[i]];
     few.s = &all;
     few.record = SHORT64;
-    few.index_bits = index_bits_of(all.length);
-    few.span = span_of(survey(&few, (const char *)elements, 0, count));
-    make_records(&few, (const char *)elements, records, 0, count);
-    quick_sort(&few, (char *)records, 0, count);
-    mend(&few, (const char *)elements, records, 0, count);
+    few.index_bits = kn_sort_index_bits(all.length);
+    few.span = kn_sort_span(kn_sort_survey(&few, (const char *)elements, 0, count));
+    kn_sort_make(&few, (const char *)elements, records, 0, count);
+    kn_sort_quick(&few, (char *)records, 0, count);
+    kn_sort_mend(&few, (const char *)elements, records, 0, count);
     for (size_t i = 0; i < count; i++) {
-        const uint64_t place = records[i] & index_mask(&few);
+        const uint64_t place = records[i] & kn_sort_index_mask(&few);
         j->indices[begin + i] = (int64_t)at[place] + 1;
         if (j->values) memcpy(j->values + (begin + i) * sizeof *elements, elements + place, sizeof *elements);
     }
 }
 
-#endif
+void kn_sort_ranks(const struct job *j, int64_t r, uint64_t *keys)
+{
+    (kn_sort_are_firsts(j->s) ? rank_firsts : rank_row)(j, r, keys);
+}
