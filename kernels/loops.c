@@ -8,6 +8,7 @@
 #include "kernels/loops_extreme.h"
 #include "kernels/math_angle_f64.h"
 #include "kernels/math_pow_f64.h"
+#include "kernels/math_single.h"
 #include "kernels/math_special.h"
 #include "kernels/quotients.h"
 #include "kernels/special.h"

@@ -97,7 +97,7 @@
 #define BEYOND_ERFINV_F32(v) (fabsf(v) > (float)ERFINV_LIMIT)
 #define NOT_LGAMMA(v)        (!((v) >= 0x1p-1022))
 WITHIN_TURNED(turned_f32, float, BEYOND_TRIG,
-              EACH_OF(to[i] = turn | (from[i] != 0) ? sin_turned(from[i], (int)turn) : from[i]))
+              EACH_OF(to[i] = turn | (from[i] != 0) ? sin_turned(from[i], turn) : from[i]))
 WITHIN_TURNED(turned_f64, double, BEYOND_TURN,
               EACH_OF(to[i] = turn | (from[i] != 0) ? sin_turned_f64(from[i], turn) : from[i]))
 TURNED(sin_f32, turned_f32, 0, SIN_F32)
@@ -125,6 +125,41 @@ WITHIN(lgamma_f64, LGAMMA_F64, double, NOT_LGAMMA, lgamma_positive)
 #define ERFINV_F64 erfinv_near_f64
 #define ERFINV_F32 erfinv_near_f32
 
+/* Of float32 the range is one of bits, which `key` has counted from 0, so that the greatest says of all; it is asked
+ * more seldom, as the loops are short. */
+#define LONG_PART 1024
+#define NEAR(name, beyond, key, limit)                                                                                 \
+    static void name##_near_loop(void *out, const void *pa, const void *pb, const void *pc, size_t n)                  \
+    {                                                                                                                  \
+        for (size_t begin = 0; begin < n; begin += LONG_PART) {                                                        \
+            size_t part = n - begin < LONG_PART ? n - begin : LONG_PART;                                               \
+            const float *from = (const float *)pa + begin;                                                             \
+            float *to = (float *)out + begin;                                                                          \
+            uint32_t greatest = 0;                                                                                     \
+            for (size_t i = 0; i < part; i++) {                                                                        \
+                const uint32_t bits = rt_float_bits(from[i]), k = key;                                                 \
+                greatest = k > greatest ? k : greatest;                                                                \
+            }                                                                                                          \
+            if (greatest > limit) {                                                                                    \
+                beyond(to, from, pb, pc, part);                                                                        \
+                continue;                                                                                              \
+            }                                                                                                          \
+            EACH_OF(to[i] = name##_near(from[i]))                                                                      \
+        }                                                                                                              \
+    }
+#define SIZE_BITS  bits & 0x7fffffff
+#define ABOVE_TINY bits - 0x800000          /* of positive numbers with leading digits up to the greatest one */
+NEAR(exp, EXP_F32, SIZE_BITS, 0x42ae0000)   /* 87 */
+NEAR(exp2, EXP2_F32, SIZE_BITS, 0x42fc0000) /* 126 */
+NEAR(log, LOG_F32, ABOVE_TINY, 0x7effffff)
+NEAR(log2, LOG2_F32, ABOVE_TINY, 0x7effffff)
+NEAR(log10, LOG10_F32, ABOVE_TINY, 0x7effffff)
+#define EXP_F32   exp_near_loop
+#define EXP2_F32  exp2_near_loop
+#define LOG_F32   log_near_loop
+#define LOG2_F32  log2_near_loop
+#define LOG10_F32 log10_near_loop
+
 /* Logarithms of positive numbers with leading digits. */
 #define PLAIN(name, beyond)                                                                                            \
     PARTED(name##_positive, beyond, double, double, double, (from[i] >= 0x1p-1022) & (from[i] < __builtin_inf()),      \
@@ -142,8 +177,6 @@ STEPS(atanh_steps, double, double, atanh_first(from[i]), (void)0, atanh_last(fro
 STEPS(softplus_steps, double, double, -fabs(from[i]), Y_BY(EXP_F64), (from[i] > 0 ? from[i] : 0) + log1p_and(y[i], 0))
 STEPS(logaddexp_steps, double, double, -fabs(from[i] - other[i]), Y_BY(EXP_F64),
       logaddexp_last(from[i], other[i], y[i]))
-STEPS(asinh_steps_f32, float, double, asinh_first_wide(fabsf(from[i])), (void)0, asinh_last_f32(from[i], y[i]))
-STEPS(acosh_steps_f32, float, double, acosh_first_wide(from[i]), (void)0, acosh_last_f32(from[i], y[i]))
 STEPS(softplus_steps_f32, float, double, power_near(fabsf(from[i]) * -LOG2E), (void)0,
       (float)((from[i] > 0 ? from[i] : 0) + log1p_of(y[i])))
 STEPS(logaddexp_steps_f32, float, double, power_near(fabs((double)from[i] - other[i]) * -LOG2E), (void)0,
@@ -152,8 +185,6 @@ STEPS(logit_steps, double, double, from[i] / (1 - from[i]), Y_BY(LOG_F64), y[i])
 #define SOFTPLUS_F32  softplus_steps_f32
 #define LOGADDEXP_F32 logaddexp_steps_f32
 #define LOGIT_F64     logit_steps
-#define ASINH_F32     asinh_steps_f32
-#define ACOSH_F32     acosh_steps_f32
 #define ASINH_F64     asinh_steps
 #define ACOSH_F64     acosh_steps
 #define ATANH_F64     atanh_steps

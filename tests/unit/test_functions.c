@@ -4,8 +4,7 @@
 #include "tests/unit/levels.h"
 #include "tests/unit/ops_reference.h"
 
-/* Where a function is looked at closely, and how many units of the last place of float64 it may be off; of float32 it
- * is 0.52 there. */
+/* Where a function is looked at closely, and how many units of the last place of float64 it may be off. */
 static const struct function {
     enum kn_op op;
     double low, high, bound;
@@ -169,11 +168,34 @@ static struct rt_array applied(enum kn_op op, const struct rt_array *a, const st
     return out;
 }
 
-/* Far from their ranges functions of float32 lack little more; beyond 1e5 some are the C library's. */
+/* Of float32. The elementary ones compute in it; the others in float64, and lack little more far from their ranges. */
 static long double bound_of_float32(const struct function *f, double x, double y)
 {
     bool within = x >= f->low && x <= f->high && (kn_ops[f->op].arity == 1 || (y >= f->low && y <= f->high));
-    return f->op == KN_ERFINV || fabs(x) > 1e5 ? 1 : within ? 0.52L : 0.6L;
+    switch (f->op) {
+    case KN_EXP:
+    case KN_EXP2:
+    case KN_LOG:
+    case KN_LOG2:
+    case KN_LOG10: return 1.02L;
+    case KN_SIN:
+    case KN_COS:
+    case KN_ACOS:
+    case KN_SINH:
+    case KN_COSH: return 1.25L;
+    case KN_EXPM1:
+    case KN_LOG1P:
+    case KN_TANH:
+    case KN_ATAN:
+    case KN_ATAN2:
+    case KN_ATANH: return 1.5L;
+    case KN_ASIN:
+    case KN_ASINH:
+    case KN_ACOSH: return 2;
+    case KN_TAN: return 2.2L;
+    case KN_ERFINV: return 1;
+    default: return within ? 0.52L : 0.6L;
+    }
 }
 
 /* Far from its range functions are as good as where they are looked at, but for digamma's zeros below 0 in float64. */
@@ -254,7 +276,7 @@ TEST(atan2_of_all_magnitudes)
         out = applied(KN_ATAN2, &a, &b);
         for (int64_t i = 0; i < n; i++) {
             double got = get(&out, i);
-            long double want = atan2l(get(&a, i), get(&b, i)), bound = t == RT_FLOAT64 ? 1.5L : 0.52L;
+            long double want = atan2l(get(&a, i), get(&b, i)), bound = 1.5L;
             if (!signbit(got) != !signbit(want) || !(fabsl(got - want) <= bound * ulp(t, want)))
                 FAIL("atan2 of %a, %a in %s: %a, expected %La", get(&a, i), get(&b, i), rt_dtypes[t].name, got, want);
         }
