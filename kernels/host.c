@@ -91,9 +91,8 @@ kn_op_loop *kn_plan_loop(const struct kn_plan *plan, const struct kn_node *n)
     return loop ? loop : kn_tabled_loop(n->op, t);
 }
 
-/* A conversion of values as they lie in memory, which are those of their classes where both dtypes are exactly theirs.
- */
-static kn_convert_loop *stored_conversion(const struct kn_loops *l, enum rt_dtype from, enum rt_dtype to)
+/* Their values are those of their classes where both dtypes are exactly theirs. */
+kn_convert_loop *kn_stored_conversion(const struct kn_loops *l, enum rt_dtype from, enum rt_dtype to)
 {
     kn_convert_loop *loop = l->narrow->convert[from][to];
     return loop || !kn_class_exact(from) || !kn_class_exact(to) ? loop : l->convert[kn_class_of(from)][to];
@@ -110,7 +109,7 @@ static bool can_be_narrow(struct kn_plan *plan)
         if (n->kind == KN_NODE_OP)
             can = kn_plan_loop(plan, n) != NULL;
         else if (n->kind == KN_NODE_CONVERT)
-            can = stored_conversion(plan->loops, p->nodes[n->args[0]].dtype, n->dtype) != NULL;
+            can = kn_stored_conversion(plan->loops, p->nodes[n->args[0]].dtype, n->dtype) != NULL;
         else
             can = n->kind == KN_NODE_NUMBER || n->kind == KN_NODE_WEAK || n->kind == KN_NODE_ARRAY;
     }
@@ -427,7 +426,7 @@ const void *kn_walk_evaluate(struct kn_walk *w, size_t n, void *out)
             continue;
         }
         if (d->kind == KN_NODE_CONVERT && w->plan->narrow)
-            stored_conversion(loops, from, d->dtype)(to, a, n);
+            kn_stored_conversion(loops, from, d->dtype)(to, a, n);
         else if (d->kind == KN_NODE_CONVERT)
             loops->convert[kn_class_of(from)][d->dtype](to, a, n);
         else

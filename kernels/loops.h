@@ -146,6 +146,8 @@ const struct kn_loops *kn_host_loops(void);
 
 /* Fills a block with one number of a dtype, in the type of its class. */
 void kn_fill_block(void *block, enum rt_dtype t, const struct kn_operand *number, size_t n);
+/* A conversion of values as they lie in memory; NULL where that takes a block of their class. */
+kn_convert_loop *kn_stored_conversion(const struct kn_loops *l, enum rt_dtype from, enum rt_dtype to);
 /* Fills a block with n values, 1 at least, of one element in memory. */
 void kn_spread(enum rt_dtype t, void *block, const void *element, size_t n);
 

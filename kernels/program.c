@@ -240,8 +240,15 @@ enum rt_status kn_program_run(struct kn_program *p, struct rt_array *out, struct
     return status;
 }
 
-/* One loop over small arrays of one shape and dtype that lie in memory as they are, and numbers: what is most common
- * takes no program. False where it takes one, which tells mistakes, too. */
+/* Small arrays of one shape, contiguous, converted before where need be, and numbers: one loop over them, which takes
+ * no program, is what is most common. */
+static bool is_plain_array(const struct rt_array *a, const struct rt_array *b)
+{
+    return rt_array_same_shape(a, b) && rt_array_contiguous(b) && rt_array_device(b) == rt_array_device(a) &&
+           rt_array_alive(b, NULL) == RT_OK;
+}
+
+/* False where it takes a program, which tells mistakes, too. */
 static bool is_plain(enum kn_op op, const struct kn_operand *args, struct kn_signature *s)
 {
     int arity = kn_ops[op].arity;
@@ -252,30 +259,41 @@ static bool is_plain(enum kn_op op, const struct kn_operand *args, struct kn_sig
     for (int i = 0; i < arity; i++) {
         const struct rt_array *b = args[i].array;
         types[i] = b ? (struct kn_type){.dtype = b->dtype} : number_type(&args[i]);
-        if (!b && kn_number_fits(a->dtype, &args[i], kn_ops[op].name, NULL) != RT_OK) return false;
-        if (!b) continue;
-        if (b->dtype != a->dtype || !rt_array_same_shape(a, b) || !rt_array_contiguous(b)) return false;
-        if (rt_array_device(b) != rt_array_device(a) || rt_array_alive(b, NULL) != RT_OK) return false;
+        if (b && !is_plain_array(a, b)) return false;
     }
-    if (kn_infer(op, types, s, NULL) != RT_OK || s->op != op || s->first != a->dtype) return false;
+    if (kn_infer(op, types, s, NULL) != RT_OK || s->op != op || !kn_class_exact(s->result)) return false;
+    for (int i = 0; i < arity; i++) {
+        const enum rt_dtype t = i == 0 ? s->first : s->others, from = types[i].dtype;
+        if (!kn_class_exact(t)) return false;
+        if (types[i].number && kn_number_fits(t, &args[i], kn_ops[op].name, NULL) != RT_OK) return false;
+        if (types[i].number || from == t) continue;
+        if (kn_check_conversion(from, t, NULL) != RT_OK || !kn_stored_conversion(kn_host_loops(), from, t))
+            return false;
+    }
     if (op == KN_POW && args[0].array && types[1].number) simple_power(&args[1], s->first, &s->op);
-    return (arity == 1 || s->others == a->dtype) && kn_class_exact(a->dtype) && kn_class_exact(s->result);
+    return true;
 }
 
 static enum rt_status apply_plain(const struct kn_operand *args, const struct kn_signature *s, struct rt_array *out,
                                   struct rt_error *e)
 {
     const struct rt_array *a = args[0].array ? args[0].array : args[1].array;
-    _Alignas(64) char numbers[3][KN_BLOCK * RT_ELEMENT];
+    _Alignas(64) char blocks[3][KN_BLOCK * RT_ELEMENT];
     const void *v[3] = {0};
     size_t n = (size_t)rt_array_size(a);
     enum rt_status status = rt_array_new(rt_array_device(a), s->result, a->ndim, a->shape, out, e);
     if (status != RT_OK) return status;
     for (int i = 0; i < kn_ops[s->op].arity; i++) {
-        v[i] = args[i].array ? rt_array_host(args[i].array) : numbers[i];
-        if (!args[i].array) kn_fill_block(numbers[i], a->dtype, &args[i], n);
+        const struct rt_array *b = args[i].array;
+        const enum rt_dtype t = i == 0 ? s->first : s->others;
+        v[i] = b && b->dtype == t ? rt_array_host(b) : blocks[i];
+        if (!b)
+            kn_fill_block(blocks[i], t, &args[i], n);
+        else if (b->dtype != t)
+            kn_stored_conversion(kn_host_loops(), b->dtype, t)(blocks[i], rt_array_host(b), n);
     }
-    kn_host_loops()->ops[s->op][kn_class_of(a->dtype)](rt_array_host(out), v[0], v[1], v[2], n);
+    const enum rt_dtype computed = kn_ops[s->op].arity > 1 ? s->others : s->first;
+    kn_host_loops()->ops[s->op][kn_class_of(computed)](rt_array_host(out), v[0], v[1], v[2], n);
     return RT_OK;
 }
 

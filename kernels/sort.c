@@ -63,13 +63,17 @@ static enum rt_status sort_along(const struct rt_array *a, int axis, struct kn_s
     if (status == RT_OK) status = kn_check_real(a, "sort", e);
     if (status == RT_OK && (axis < 0 || axis >= a->ndim))
         status = rt_fail(e, RT_INVALID, "sort: there is no axis %d, the array has %d", axis + 1, a->ndim);
-    if (status == RT_OK) status = move_axis(a, axis, a->ndim - 1, &moved, e);
-    if (status == RT_OK) status = kn_contiguous(&moved, &rows, e);
-    if (status == RT_OK) status = sort_rows(&rows, s, values, indices, e);
-    if (status == RT_OK && values) status = move_back(values, axis, e);
-    if (status == RT_OK && indices) status = move_back(indices, axis, e);
-    rt_array_release(&moved);
-    rt_array_release(&rows);
+    if (status == RT_OK && axis == a->ndim - 1 && rt_array_contiguous(a)) {
+        status = sort_rows(a, s, values, indices, e);
+    } else {
+        if (status == RT_OK) status = move_axis(a, axis, a->ndim - 1, &moved, e);
+        if (status == RT_OK) status = kn_contiguous(&moved, &rows, e);
+        if (status == RT_OK) status = sort_rows(&rows, s, values, indices, e);
+        if (status == RT_OK && values) status = move_back(values, axis, e);
+        if (status == RT_OK && indices) status = move_back(indices, axis, e);
+        rt_array_release(&moved);
+        rt_array_release(&rows);
+    }
     if (status == RT_OK) return status;
     if (values) rt_array_release(values);
     if (indices) rt_array_release(indices);

@@ -82,8 +82,8 @@ static void fill_piece(void *context, size_t begin, size_t end, int worker)
 bool kn_sort_is_counted(const struct job *j)
 {
     const int64_t n = j->s->length;
-    return j->element_bytes <= 2 && !j->indices && (!j->s->places || j->s->parts) && n >= KN_SORT_LONG && n <= UINT32_MAX &&
-           n >= (int64_t)FEW_EACH << 8 * j->element_bytes;
+    return j->element_bytes <= 2 && !j->indices && (!j->s->places || j->s->parts) && n >= KN_SORT_LONG &&
+           n <= UINT32_MAX && n >= (int64_t)FEW_EACH << 8 * j->element_bytes;
 }
 
 enum rt_status kn_sort_counted(struct job *j, struct rt_error *e)

@@ -1,4 +1,5 @@
-/* Sorting records in place by vectors (quicksort.h): as far as they are wanted, and long rows in parts by all threads. */
+/* Sorting records in place by vectors (quicksort.h): as far as they are wanted, and long rows in parts by all threads.
+ */
 #include <string.h>
 #include "kernels/sort_records.h"
 #include "runtime/interrupt.h"
@@ -65,7 +66,7 @@ void kn_sort_quick(const struct job *j, char *records, size_t base, size_t n)
 struct dealing {
     const struct job *j;
     size_t n, pieces;
-    uint64_t bounds[SAMPLE]; /* as keys of 4 bytes or of 8 */
+    uint64_t bounds[SAMPLE];                    /* as keys of 4 bytes or of 8 */
     size_t places[MOST_PIECES][KN_QUICK_PARTS]; /* how many go to each part; then where the next of them goes */
 };
 
@@ -224,4 +225,3 @@ void kn_sort_parts(const struct job *j, size_t n)
     part_groups(&p, count);
     rt_parallel_for(count, 1, mend_piece, &p);
 }
-

@@ -157,7 +157,8 @@ static void make_short(const struct job *j, const char *row, uint64_t *records, 
 /* Sorts records that have no difference but in what there was no room for. */
 static void mend_group(const struct job *j, const char *row, uint64_t *records, size_t n)
 {
-    const uint64_t over = ((uint64_t)1 << kn_sort_bits_over(j)) - 1, mask = kn_sort_index_mask(j), least = j->span.least;
+    const uint64_t over = ((uint64_t)1 << kn_sort_bits_over(j)) - 1, mask = kn_sort_index_mask(j),
+                   least = j->span.least;
     const int zeros = j->span.zeros, bits = j->index_bits;
     uint64_t elements[CHUNK], keys[CHUNK];
     for (size_t at = 0, some; at < n; at += some) {
