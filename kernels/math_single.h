@@ -334,7 +334,8 @@ static inline float sin_turned(float a, uint32_t turn)
 static inline float tan_turned(float a)
 {
     struct single_turn turn = single_turn_of(a);
-    float r = turn.r, z = r * r, t = four_singles(z, z * z, 0x1.200f9cp-8f, 0x1.d14528p-15f, 0x1.63cbacp-7f, 0x1.5c95c2p-6f);
+    float r = turn.r, z = r * r,
+          t = four_singles(z, z * z, 0x1.200f9cp-8f, 0x1.d14528p-15f, 0x1.63cbacp-7f, 0x1.5c95c2p-6f);
     t = fmaf_(fmaf_(fmaf_(t, z, 0x1.badd1ap-5f), z, 0x1.110d92p-3f), z, 0x1.555560p-2f);
     t = r + fmaf_(t * z, r, turn.low);
     float v = turn.n & 1 ? -1 / t : t;

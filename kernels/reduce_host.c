@@ -451,6 +451,18 @@ static bool find_raw_loop(struct kn_reduce_pass *p)
     return p->raw != NULL;
 }
 
+/* Integers of bools that an operation gives need not be made to be added: the program ends with the bools then. */
+static void find_truths(struct kn_reducer *r, struct kn_reduce_pass *p)
+{
+    struct kn_program *g = &r->program;
+    const struct kn_node *last = &g->nodes[g->count - 1];
+    if (r->many || !p->wide || p->part != KN_I64 || last->kind != KN_NODE_CONVERT) return;
+    const struct kn_node *from = &g->nodes[last->args[0]];
+    if (from->kind != KN_NODE_OP || from->dtype != RT_BOOL || last->args[0] != g->count - 2) return;
+    p->truths = kn_host_loops()->narrow->count_true[RT_BOOL];
+    if (p->truths) g->count--;
+}
+
 enum rt_status kn_reduce_host(struct kn_reducer *r, const struct rt_array *out, struct rt_error *e)
 {
     _Alignas(64) char stack[STACK];
@@ -477,6 +489,7 @@ enum rt_status kn_reduce_host(struct kn_reducer *r, const struct rt_array *out, 
     for (int i = 0; i < r->program.leaves; i++) r->program.arrays[i] = r->many ? &r->leaves[i].rows : &r->leaves[i].row;
     for (int i = 0; i < r->program.leaves && !r->many; i++) merge_axes(&r->leaves[i].rows);
     if (find_raw_loop(&p)) r->program.count = 1;
+    find_truths(r, &p);
     bool truth = p.class == KN_B && r->program.nodes[r->program.count - 1].dtype == RT_BOOL;
     bool narrow = p.raw || truth || find_narrow_extremes(&p);
     kn_plan_make(&r->program, &order, narrow, &plan);

@@ -18,6 +18,7 @@ struct kn_reduce_pass {
     enum rt_dtype raw_dtype;
     kn_extreme_loop *narrow_extreme; /* of computed blocks that hold values as they would lie in memory; else NULL */
     kn_count_true_loop *count;       /* all that is asked of an element in memory is whether it is true; else NULL */
+    kn_count_true_loop *truths;      /* counts bools that are computed, which are to be added; else NULL */
     size_t decided;                  /* the item, from 1, that no other can change the result of; 0: none yet */
     enum kn_class partial_class;     /* double or complex128 then, else the class */
     size_t partial_value;

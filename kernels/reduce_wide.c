@@ -124,6 +124,12 @@ static void sum_computed(struct sums *s, const struct kn_reduce_pass *p, size_t 
     struct kn_walk w;
     size_t size = kn_classes[s->part].size, seen = 0;
     kn_reduce_start_item(p, item, scratch, &w);
+    if (p->truths) {
+        for (size_t n; (n = kn_walk_next(&w)) > 0; kn_walk_advance(&w, n))
+            s->lanes->whole += p->truths(kn_walk_evaluate(&w, n, NULL), n);
+        end_block(s);
+        return;
+    }
     for (size_t n, some; (n = s->parts * kn_walk_next(&w)) > 0; kn_walk_advance(&w, n / s->parts)) {
         const char *values = kn_walk_evaluate(&w, n / s->parts, NULL);
         for (size_t left = n; left > 0; left -= some, values += some * size) {

@@ -62,6 +62,15 @@ static bool holds(lua_State *L, int idx, double number)
     return found;
 }
 
+/* Whether the only element of the array at idx is NaN. */
+static bool is_nan(lua_State *L, int idx)
+{
+    lg_step(L, "item", "v", idx);
+    bool is = isnan(lua_tonumber(L, -1));
+    lua_pop(L, 1);
+    return is;
+}
+
 /* Pushes the extreme of all elements of a small array, of which none is NaN. */
 static bool push_small_extreme(lua_State *L, const struct rt_array *a, enum kn_reduction reduction,
                                const struct lg_reduction *r)
@@ -87,10 +96,14 @@ static int extreme(lua_State *L, const char *name, enum kn_reduction reduction)
     lg_check_reduction(L, 2, a->ndim, NULL, &r);
     if (push_small_extreme(L, a, reduction, &r)) return 1;
     int axes = lg_push_axes(L, r.axes, a->ndim);
-    if (!has_nan(a)) return lg_end_reduction(L, lg_step(L, plain, "vvb", 1, axes, 1), a, &r);
+    const bool generated = kn_runs_generated(rt_array_device(a));
+    if (!has_nan(a) || (r.value && !generated && !lg_waits(a) && !lg_explains(L))) { /* mostly there is none */
+        int all = lg_step(L, plain, "vvb", 1, axes, 1);
+        if (!has_nan(a) || !is_nan(L, all)) return lg_end_reduction(L, all, a, &r);
+    }
     int filled = lg_step(L, reduction == KN_MIN ? "fmin" : "fmax", "vn", 1, number);
     int result = lg_step(L, plain, "vvb", filled, axes, 1);
-    if (kn_runs_generated(rt_array_device(a)) || holds(L, result, number)) {
+    if (generated || holds(L, result, number)) {
         int none = lg_step(L, "all", "vvb", lg_step(L, "isnan", "v", 1), axes, 1);
         result = lg_step(L, "where", "vnv", none, (double)NAN, result);
     }

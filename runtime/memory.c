@@ -367,7 +367,7 @@ struct rt_storage *rt_storage_new(struct rt_device *d, size_t bytes, struct rt_e
     }
     b->storage.bytes = bytes;
     b->storage.generation = d->generation;
-    atomic_store(&b->storage.references, 1);
+    atomic_init(&b->storage.references, 1); /* nobody else knows of it yet */
     atomic_fetch_add_explicit(&held, bytes, memory_order_relaxed);
     set_visible(d, b->storage.address, bytes);
     if (d->recording) return keep_for_graph(&b->storage, e);

@@ -39,6 +39,24 @@ t.every("over everything they are Lua numbers", function(device)
   t.eq(gpu.digitize(2.5, { 1, 2, 3 }), 2)
 end)
 
+t.every("extremes of many elements, of which none, some or all are NaN", function(device)
+  for _, dtype in ipairs({ "float32", "float64" }) do
+    local x = gpu.evaluate((gpu.range(0, 99999, dtype, device) * 7919) % 100003)
+    local least, greatest = math.huge, -math.huge
+    for _, v in ipairs(x:totable()) do least, greatest = math.min(least, v), math.max(greatest, v) end
+    t.same({ x:nanmin(), x:nanmax() }, { least, greatest })
+    local y = x:clone()
+    y[{ { 1000, 1100 } }] = nan
+    y[1], y[-1] = least - 1, nan
+    t.same({ y:nanmin(), y:nanmax() }, { least - 1, y[{ { 1, 999 } }]:max() > y[{ { 1101, -2 } }]:max()
+      and y[{ { 1, 999 } }]:max() or y[{ { 1101, -2 } }]:max() })
+    y[{}] = nan
+    t.same({ y:nanmin(), y:nanmax() }, { nan, nan })
+    y[5] = -math.huge
+    t.same({ y:nanmin(), y:nanmax() }, { -math.huge, -math.huge })
+  end
+end)
+
 t.every("rows of nothing but NaN", function(device)
   local x = gpu.array({ { nan, nan }, { 1, nan } }, device)
   t.same(x:nansum(2):totable(), { 0, 1 })

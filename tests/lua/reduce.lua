@@ -566,4 +566,29 @@ t.test("sums of integers as they lie in memory", function()
   end
 end)
 
+-- Bools that wait are counted as they are computed, whatever lies where.
+t.every("counts of what is compared", function(device)
+  gpu.seed(12)
+  local former = gpu.lazy("always")
+  for _, shape in ipairs { { 100003 }, { 3, 40009 }, { 501, 211 } } do
+    local whole = gpu.evaluate(gpu.random.integers(0, 9, shape, device):to("float32"))
+    for _, x in ipairs { whole, whole.T, whole:flip(), whole[{ "...", { 2, -1 } }] } do
+      local count, both, last = 0, 0, 0
+      local values = x:clone():reshape(-1):totable()
+      for i, v in ipairs(values) do
+        count = count + (v > 3 and 1 or 0)
+        both = both + (v > 3 and v < 7 and 1 or 0)
+        if i > #values - x.shape[x.ndim] then last = last + (v > 3 and 1 or 0) end
+      end
+      local name = table.concat(x.shape, "x")
+      t.eq(x:gt(3):count_nonzero(), count, name)
+      t.eq(x:gt(3):sum(), count, name)
+      t.eq((x:gt(3) & x:lt(7)):count_nonzero(), both, name)
+      if x.ndim > 1 then t.eq(x:gt(3):count_nonzero(-1)[-1], last, name) end
+      assert(math.abs(x:gt(3):mean() - count / #values) < 1e-6, name)
+    end
+  end
+  gpu.lazy(former)
+end)
+
 t.done()
