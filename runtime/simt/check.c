@@ -272,6 +272,7 @@ static void free_block(struct block *b)
     simt_counters_free(b);
     simt_reach_free(b);
     free(b->spans);
+    free(b->own);
     free(b->ranges);
     free(b->exit_pc);
     free(b);
@@ -304,7 +305,8 @@ static struct block *new_block(struct simt_check *c, struct worker *k)
     b->worker = k;
     b->spans = rt_calloc(c->program->cache_count + 1, sizeof *b->spans);
     b->exit_pc = rt_calloc((size_t)k->warp_count * SIMT_WARP, sizeof *b->exit_pc);
-    if (!b->spans || !b->exit_pc || !simt_shared_new(b) || !simt_steady_new(b)) {
+    b->own = rt_calloc(c->program->cache_count + 1, sizeof *b->own);
+    if (!b->spans || !b->own || !b->exit_pc || !simt_shared_new(b) || !simt_steady_new(b)) {
         free_block(b);
         return NULL;
     }

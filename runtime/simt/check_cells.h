@@ -128,6 +128,22 @@ struct offsets { /* in shared memory, of 32 lanes: from[l] + on, at most `room` 
 
 #define MORE_CELLS 8
 
+struct own_cells {        /* of pairs (check_pairs.h) of one chunk, that lanes touch */
+    const uint64_t *from; /* by lane; `more` is added: bytes from the chunk's start on, */
+    uint64_t more;
+    uint64_t low, room; /* at most `room` from `low` on, without bits of `odd` */
+    uint64_t odd;
+    pair *pairs; /* of cells of 1 << log bytes, */
+    unsigned log;
+    const _Atomic uint32_t *pages; /* where the page has this, */
+    uint32_t launch;
+    const struct line *lines; /* or the line this, of HEAD_MASK */
+    uint64_t head;
+    short_record me; /* of lane 0 */
+    const struct moments_of *moments;
+    bool parallel;
+};
+
 struct check_vectors {
     /* For n cells, 16 or 32: what came of it, by flags. With CELLS_BAD one must look closer; the cells are of no use
      * then. */
@@ -188,6 +204,9 @@ struct check_vectors {
     /* Are all cells of 4 bytes that 32 addresses mean, from `low` on, in `last` with at least `known`? Then they are
      * the lanes', from `mine` on. */
     bool (*count)(uint32_t *last, uint32_t cells, const uint64_t *a, uint64_t low, uint32_t known, uint32_t mine);
+    /* Lanes m touch cells whose records, if there are any, are all theirs: these become what they are behind that.
+     * False: look closer at all of them; nothing is lost. What nobody has touched is not to be written. */
+    bool (*own)(const struct own_cells *x, uint32_t m, bool write);
     /* Lie those of 32 addresses that lanes m have within `room` of `low`, without the bits of `odd`? */
     bool (*within)(const uint64_t *a, uint32_t m, uint64_t low, uint64_t room, uint64_t odd);
 };

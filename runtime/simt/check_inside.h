@@ -34,12 +34,15 @@ struct span { /* a stretch of global memory that may be touched */
     bool quiet;                /* nobody can race there: check_inputs.c */
     uint64_t chunk;            /* what was touched last: check_race.c */
     struct line *lines;        /* of it; NULL: none yet */
+    bool mine;                 /* lanes found but their own records there last: check_mine.c */
     struct once *once;         /* instead of them; NULL: it is no such memory, or no longer */
     uint64_t last[32];         /* where each warp was last */
 };
 struct moments_of { /* the launch's first `count` moments, by bits: check_mine.c */
     uint32_t count, reads, writes;
-    record seen; /* the reads are none from before */
+    uint32_t stores; /* of the writes, plain ones of this time */
+    record seen;     /* the reads are none from before */
+    uint32_t now;
 };
 struct released { /* a thread's last release: one like it, with the same fence, needs no other entry in the log */
     struct fence fence;
@@ -149,6 +152,7 @@ struct block {
     bool counting;                 /* some of them are used */
     struct once once[MOST_ONCE];   /* as the check has arrays */
     struct span *spans;            /* by an instruction's d2 */
+    struct own_cells *own;         /* likewise, where that is `mine` */
     struct span given;             /* by malloc: the block that was touched last */
     uint64_t given_turn;           /* of the heap, then */
     record moments[MOMENT_PLACES]; /* that the block was in last, by site, and which they are */
@@ -174,6 +178,12 @@ struct block {
 static inline record record_of(const struct access *a, bool shared)
 {
     return shared ? (a->me & (BLOCK_SPAN - 1)) | a->block->shared_id : a->me;
+}
+
+/* What lane 0 of a warp does now. */
+static inline record lane_0_of(const struct block *b, const struct warp *w, unsigned site)
+{
+    return b->id | (record)b->now << TIME_AT | (record)w->index * SIMT_WARP << THREAD_AT | site;
 }
 
 /* May accesses to global memory meet a copy under way? Loads may be read beside. */
@@ -235,7 +245,8 @@ struct simt_check {
     struct once_array once[MOST_ONCE];
     unsigned once_count;
     _Atomic bool no_memory;
-    pthread_mutex_t lock; /* of blocks, reports and new moments */
+    _Atomic bool stores_follow; /* simt_store_follows was called */
+    pthread_mutex_t lock;       /* of blocks, reports and new moments */
     record moments[1u << MOMENT_BITS];
     _Atomic uint32_t moment_count;
     struct block *blocks;
@@ -422,6 +433,9 @@ bool simt_swaps_again(const struct warp *w, const struct insn *i, const uint64_t
 void simt_race_words(const struct access *a, uint32_t m);
 /* check_mine.c: judges those of lanes m that touch what nobody else has, where pairs say so. The others. */
 uint32_t simt_race_own(const struct access *a, uint32_t m);
+/* Lanes m touch what their registers say, by a plain load or store, where the instruction found but their own records
+ * last. False: look closer; nothing is lost. */
+bool simt_race_own_again(const struct warp *w, const struct insn *i, unsigned site, uint32_t m);
 
 /* ---- check_pairs.c ---- */
 /* Has the line pairs that say what a lane touches? */

@@ -2,6 +2,7 @@
  * stretch whose start was looked up. Their cells have pairs (check_pairs.c) that say so, and one look at a pair tells
  * that nothing can be wrong with it and what becomes of it. */
 #include "runtime/simt/check_pairs.h"
+#include "runtime/simt/tally.h"
 
 /* Where pairs are for cells of lanes, of one chunk. */
 struct ground {
@@ -20,14 +21,16 @@ static const struct moments_of *moments_of(struct block *b, record seen)
     struct moments_of *x = &b->moments_of;
     const struct simt_check *c = b->check;
     uint32_t count = atomic_load_explicit(&c->moment_count, memory_order_acquire);
-    if (x->count == count && x->seen == seen) return x;
-    *x = (struct moments_of){.count = count, .seen = seen};
+    if (x->count == count && x->seen == seen && x->now == b->now) return x;
+    *x = (struct moments_of){.count = count, .seen = seen, .now = b->now};
     for (uint32_t k = 0; k < count; k++) {
         record r = c->moments[k];
         const struct site *s = &c->sites[record_site(r)];
         bool reads = access_of(s) == ACCESS_READ && !record_special(r) && r >= seen;
         x->reads |= (uint32_t)reads << k;
         x->writes |= (uint32_t)(access_of(s) != ACCESS_READ) << k;
+        bool stores = s->access == ACCESS_WRITE && !s->strong && !record_special(r) && record_time(r) == b->now;
+        x->stores |= (uint32_t)stores << k;
     }
     return x;
 }
@@ -106,8 +109,9 @@ read_lanes(const struct access *a, uint32_t m, const struct ground *ground, shor
 }
 
 static inline __attribute__((always_inline)) uint32_t
-write_lanes(const struct access *a, uint32_t m, const struct ground *ground, short_record me, unsigned log)
+write_lanes(const struct access *a, uint32_t m, const struct ground *ground, short_record me, unsigned log, bool *again)
 {
+    bool first = false; /* some cell was nobody's */
     const struct ground g = *ground;
     const char *from = stored_at(a, 0);
     const unsigned step = a->insn->flags & F_WIDE ? 8 : 4;
@@ -121,6 +125,7 @@ write_lanes(const struct access *a, uint32_t m, const struct ground *ground, sho
         if (done) {
             pair *p = &g.pairs[offset >> log];
             v = atomic_load_explicit(p, memory_order_relaxed);
+            first |= !v;
             done = is_own(v, (short_record)to) && change(&g, p, v, g.parallel ? PAIR_BUSY : to);
             if (done && g.parallel) {
                 store_of_kernel(host + offset, from + (size_t)step * l, (size_t)1 << log);
@@ -129,14 +134,37 @@ write_lanes(const struct access *a, uint32_t m, const struct ground *ground, sho
         }
         left |= (uint32_t)!done << l;
     }
+    *again = !first;
     return left;
+}
+
+/* What simt_race_own_again wants to know of the chunk. */
+static void keep_ground(const struct access *a, const struct ground *g, unsigned log)
+{
+    struct span *s = &a->block->spans[a->insn->d2];
+    uint64_t end = g->start + (1u << SHADOW_CHUNK), low = s->low > g->start ? s->low : g->start,
+             high = s->high < end ? s->high : end;
+    if (s->written || a->site->guesses || a->texture || high - low < a->bytes) return;
+    s->mine = true;
+    a->block->own[a->insn->d2] = (struct own_cells){.more = (uint64_t)a->insn->imm - g->start,
+                                                    .low = low - g->start,
+                                                    .room = high - low - a->bytes,
+                                                    .odd = a->bytes - 1,
+                                                    .pairs = g->pairs,
+                                                    .log = log,
+                                                    .pages = g->pages,
+                                                    .launch = g->launch,
+                                                    .lines = g->lines,
+                                                    .head = g->head,
+                                                    .moments = &a->block->moments_of,
+                                                    .parallel = g->parallel};
 }
 
 uint32_t simt_race_own(const struct access *a, uint32_t m)
 {
     const struct simt_check *c = a->check;
     const unsigned log = a->bytes == 4 ? 2 : 3;
-    bool plain = a->insn->count == 1 && !is_opaque(a) && !a->site->strong && a->kind != ACCESS_ATOMIC;
+    bool plain = a->insn->count == 1 && !is_opaque(a) && !a->site->strong && a->kind != ACCESS_ATOMIC, again = true;
     if (!plain || c->exact || (a->bytes != 4 && a->bytes != 8)) return m;
     struct line *first = global_line(a, a->at[__builtin_ctz(m)]);
     if (!first) return m;
@@ -149,8 +177,34 @@ uint32_t simt_race_own(const struct access *a, uint32_t m)
                        .launch = c->number,
                        .parallel = c->parallel};
     if (!g.pairs || !is_ready(&g, a->at[__builtin_ctz(m)] - g.start)) return m;
-    const struct toucher t = simt_toucher_of(a);
-    if (t.moment == MOMENTS) return m;
-    if (a->kind == ACCESS_READ) return log == 2 ? read_lanes(a, m, &g, t.me, 2) : read_lanes(a, m, &g, t.me, 3);
-    return log == 2 ? write_lanes(a, m, &g, t.me, 2) : write_lanes(a, m, &g, t.me, 3);
+    uint32_t moment = simt_moment_of(a->block, a->me);
+    if (moment == MOMENTS) return m;
+    short_record me = shortened(a->me, moment);
+    if (a->kind == ACCESS_READ)
+        m = log == 2 ? read_lanes(a, m, &g, me, 2) : read_lanes(a, m, &g, me, 3);
+    else
+        m = log == 2 ? write_lanes(a, m, &g, me, 2, &again) : write_lanes(a, m, &g, me, 3, &again);
+    if (!m && again) keep_ground(a, &g, log);
+    return m;
+}
+
+bool simt_race_own_again(const struct warp *w, const struct insn *i, unsigned site, uint32_t m)
+{
+    struct block *b = w->worker->observed;
+    struct simt_check *c = b->check;
+    struct span *s = &b->spans[i->d2];
+    struct own_cells *x = &b->own[i->d2];
+    const record me = lane_0_of(b, w, site);
+    uint32_t moment = simt_moment_of(b, me);
+    bool stores = i->memory == MEMORY_STORE;
+    s->mine = false;
+    if (b->counting || moment == MOMENTS) return false;
+    moments_of(b, (record)b->warp_seen[w->index] << TIME_AT);
+    x->from = u64_at(w->frame->regs, i->a);
+    x->me = shortened(me, moment);
+    if (w->worker->tallied) simt_tally_reach(w->worker, s->low, s->high);
+    if (stores && x->parallel) simt_store_follows(b);
+    s->mine = c->vectors->own(x, m, stores);
+    if (!s->mine && stores) simt_noted_is_done(w->worker);
+    return s->mine;
 }

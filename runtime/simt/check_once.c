@@ -385,11 +385,11 @@ static inline __attribute__((always_inline)) bool try_note(struct block *b, stru
     return true;
 }
 
-/* A store is announced first: let_stores_land in check_recall.c. */
+/* A store is announced first: simt_let_stores_land. */
 static bool add_note(struct block *b, struct once *o, const struct touches *s)
 {
     bool stores = keeps_values(b->check, s->insn);
-    if (stores) atomic_store(&b->worker->quiet.noted, 1);
+    if (stores) simt_store_follows(b);
     bool ok = try_note(b, o, s);
     if (stores && !ok) simt_noted_is_done(b->worker);
     return ok;
@@ -418,11 +418,6 @@ static inline bool rows_within(const uint64_t at[2], int64_t step, uint32_t m, u
     return within;
 }
 
-static inline record first_of(const struct block *b, const struct warp *w, unsigned site)
-{
-    return b->id | (record)b->now << TIME_AT | (record)w->index * SIMT_WARP << THREAD_AT | site;
-}
-
 bool simt_once_rows(const struct warp *w, const struct insn *i, unsigned site, int64_t step, const uint64_t at[2],
                     uint32_t m)
 {
@@ -433,7 +428,7 @@ bool simt_once_rows(const struct warp *w, const struct insn *i, unsigned site, i
     if (s->written || !apart || room < bytes || (m != FULL && cells_touched(i, s->once) > 1)) return false;
     if (!rows_within(at, step, m, s->low, room - bytes, bytes - 1)) return false;
     if (w->worker->tallied) simt_tally_reach(w->worker, s->low, s->high);
-    return add_note(b, s->once, &(struct touches){i, w->frame->regs, first_of(b, w, site), at, 0, m, apart});
+    return add_note(b, s->once, &(struct touches){i, w->frame->regs, lane_0_of(b, w, site), at, 0, m, apart});
 }
 
 bool simt_once_lanes(const struct warp *w, const struct insn *i, unsigned site, uint32_t m)
@@ -449,7 +444,7 @@ bool simt_once_lanes(const struct warp *w, const struct insn *i, unsigned site, 
         return simt_once_rows(w, i, site, step, (const uint64_t[]){from[0] + imm, from[1] + imm}, m);
     if (!b->check->vectors->within(at, m, s->low - imm, room - bytes, bytes - 1)) return false;
     if (w->worker->tallied) simt_tally_reach(w->worker, s->low, s->high);
-    return add_note(b, s->once, &(struct touches){i, w->frame->regs, first_of(b, w, site), at, imm, m, 0});
+    return add_note(b, s->once, &(struct touches){i, w->frame->regs, lane_0_of(b, w, site), at, imm, m, 0});
 }
 
 bool simt_once_touch(const struct access *a, uint32_t m)

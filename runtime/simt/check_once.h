@@ -48,5 +48,10 @@ bool simt_once_touch(const struct access *a, uint32_t m);
 /* What the worker touched there goes to the records, from now on at once. */
 void simt_once_leave(struct block *b, struct once *o);
 void simt_once_end(struct simt_check *c); /* a launch ends */
+/* The worker's store, of which it knows that nobody else has touched its places, is in memory soon; simt_noted_is_done
+ * says when. It comes before the worker looks at who has. */
+void simt_store_follows(struct block *b);
+/* Waits until all such stores of other workers are there that found what is no longer so. */
+void simt_let_stores_land(struct block *b);
 
 #endif

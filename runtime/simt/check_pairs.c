@@ -23,16 +23,20 @@ uint32_t simt_find_moment(struct simt_check *c, record r)
     return k;
 }
 
-struct toucher simt_toucher_of(const struct access *a)
+uint32_t simt_moment_of(struct block *b, record me)
 {
-    struct block *b = a->block;
-    unsigned place = record_site(a->me) % MOMENT_PLACES;
-    record r = a->me & WITHIN & ~((((record)1 << THREAD_BITS) - 1) << THREAD_AT);
+    unsigned place = record_site(me) % MOMENT_PLACES;
+    record r = me & WITHIN & ~((((record)1 << THREAD_BITS) - 1) << THREAD_AT);
     if (r != b->moments[place]) {
-        b->moment_index[place] = simt_find_moment(a->check, r);
+        b->moment_index[place] = simt_find_moment(b->check, r);
         b->moments[place] = r;
     }
-    uint32_t moment = b->moment_index[place];
+    return b->moment_index[place];
+}
+
+struct toucher simt_toucher_of(const struct access *a)
+{
+    uint32_t moment = simt_moment_of(a->block, a->me);
     return (struct toucher){a, now_of(a, false), moment, shortened(a->me, moment)};
 }
 
@@ -239,6 +243,7 @@ static bool stores_again(const struct toucher *t, uint64_t v, unsigned lane, uin
     if (a->insn->count != 1 || is_opaque(a) || a->site->strong || c->strict) return false;
     if (!is_store(c, low) || (high && !is_store(c, high))) return false;
     simt_tally_settle(a->block->worker);
+    simt_let_stores_land(a->block);
     if (!is_same(t, low, lane) || (high && !is_same(t, high, lane))) return false;
     *to = mine | (uint64_t)beside(t, v, a->me + ((record)lane << THREAD_AT), mine) << 32;
     return a->block->excused = true;
@@ -295,6 +300,7 @@ static bool look_closer(const struct toucher *t, const uint64_t *v, unsigned n, 
         cells[k] = was.write, cells[all + k] = was.first, cells[2 * all + k] = was.second;
         if (may_overflow(t, v[k / each], me)) return false;
     }
+    simt_let_stores_land(a->block);
     simt_race_cells(a, lane, false, &table, 0, all);
     for (unsigned k = 0; k < n; k++) { /* the words of a cell are alike, but that one may have a list */
         unsigned at = k * each, last = at + each - 1, one = cells[last] == LISTED ? last : at;

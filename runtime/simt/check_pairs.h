@@ -12,8 +12,9 @@ struct toucher { /* lanes of an access */
 };
 
 struct toucher simt_toucher_of(const struct access *a);
-/* Which of the launch's moments a record has; MOMENTS: there are too many. */
+/* Which of the launch's moments a record has; MOMENTS: there are too many. The same of what a block does now. */
 uint32_t simt_find_moment(struct simt_check *c, record r);
+uint32_t simt_moment_of(struct block *b, record me);
 /* The lane touches what the pairs from `p` on stand for, of cells of 1 << log bytes. False, and nothing was done: they
  * can't say it. */
 bool simt_pair_touch(const struct toucher *t, pair *p, unsigned log, unsigned lane);
@@ -48,15 +49,7 @@ static inline __attribute__((no_sanitize_thread)) unsigned pairs_log(const struc
     return kind & LINE_PAIRS ? kind & ~(unsigned)LINE_PAIRS : PAIR_SIZES;
 }
 
-/* The first 8 bytes of a line, without its lock and what is settled; those of one with pairs for cells of 1 << log. */
-#define HEAD_MASK UINT64_C(0x00ff0000ffffffff) /* launch and kind */
-_Static_assert(offsetof(struct line, kind) == 6 && offsetof(struct line, launch) == 0, "as the mask has them");
-static inline __attribute__((no_sanitize_thread)) uint64_t head_of(const struct line *l)
-{
-    uint64_t head;
-    memcpy(&head, l, sizeof head);
-    return head & HEAD_MASK;
-}
+/* The same of a line with pairs for cells of 1 << log. */
 static inline uint64_t pairs_head(const struct simt_check *c, unsigned log)
 {
     return c->number | (uint64_t)((unsigned)LINE_PAIRS | log) << 48;

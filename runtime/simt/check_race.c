@@ -123,7 +123,9 @@ static void run_in_line(const struct access *a, struct line *l, uint64_t start, 
     bool fits = run_in_strips(a, l, at, bytes, lane);
     if (fits) note_judged(a, lane, (bytes + a->bytes - 1) / a->bytes);
     if (!fits) refresh(a->check, l);
+    bool pairs = !fits && l->kind & LINE_PAIRS;
     if (!fits && made(a, simt_shadow_line(a->check, l, log_of(a->bytes)))) {
+        if (pairs) simt_let_stores_land(a->block); /* by lanes that found the pairs */
         const struct cell_table *t = &strips_of(l)->cells;
         touch_run(a, t, LINE >> t->log, (uint32_t)(at % LINE) >> t->log, bytes, first, offset, false);
     }

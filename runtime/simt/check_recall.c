@@ -79,9 +79,17 @@ static void recall_all(struct block *b, struct once *o)
  * Between its note and its store a worker waits for nobody, so this ends. Nor do two wait for each other here: whoever
  * comes here has no store before it in that sense, since the one that it may have goes into the records here, by which
  * the value is compared and stored first. */
-static void let_stores_land(struct block *b)
+void simt_store_follows(struct block *b)
 {
     struct simt_check *c = b->check;
+    if (!atomic_load_explicit(&c->stores_follow, memory_order_relaxed)) atomic_store(&c->stores_follow, true);
+    atomic_store(&b->worker->quiet.noted, 1);
+}
+
+void simt_let_stores_land(struct block *b)
+{
+    struct simt_check *c = b->check;
+    if (!c->parallel || !atomic_load(&c->stores_follow)) return;
     simt_noted_is_done(b->worker);
     pthread_mutex_lock(&c->lock); /* who comes to the list of blocks later finds that the lists are over */
     const struct block *o = c->blocks;
@@ -98,7 +106,7 @@ void simt_once_leave(struct block *b, struct once *o)
         if (b->spans[k].once == o) b->spans[k].once = NULL;
     if (o->left) return;
     o->left = true;
-    if (b->check->parallel) let_stores_land(b);
+    simt_let_stores_land(b);
     recall_all(b, o);
     simt_once_keep_chunks(o->first);
     o->first = o->last = NULL;

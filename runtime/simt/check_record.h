@@ -163,6 +163,15 @@ enum { /* line.kind */
        LINE_WRITTEN = 8, /* added to LINE_WHOLE: and not read */
        LINE_PAIRS = 16   /* cells of 1 << log bytes, log is added, have pairs: simt_shadow_pairs */
 };
+/* The first 8 bytes of a line, without its lock and what is settled. */
+#define HEAD_MASK UINT64_C(0x00ff0000ffffffff) /* launch and kind */
+_Static_assert(offsetof(struct line, kind) == 6 && offsetof(struct line, launch) == 0, "as the mask has them");
+static inline __attribute__((no_sanitize_thread)) uint64_t head_of(const struct line *l)
+{
+    uint64_t head;
+    memcpy(&head, l, sizeof head);
+    return head & HEAD_MASK;
+}
 #define STRIPS 4
 struct strips {             /* of a line (check_strips.c) */
     uint16_t words[STRIPS]; /* by bits; 0: there is none */

@@ -4,6 +4,8 @@
 #include <string.h>
 #include "runtime/simt/check_pairs.h"
 
+#define CROWD 8 /* lanes that touch one page */
+
 /* ---- lines ---- */
 /* The half for a record; false: there is none. */
 static bool shorten(struct simt_check *c, record r, short_record *to)
@@ -139,6 +141,14 @@ static __attribute__((no_sanitize_thread)) bool is_wanted(const struct place_of 
     return there >= 2;
 }
 
+/* Do lanes m touch the page by some lines? */
+static bool is_crowded(const struct access *a, uint32_t m, uint64_t address)
+{
+    unsigned lanes = 0;
+    EACH_LANE(l, m) lanes += (a->at[l] ^ address) >> PAGE_LOG == 0;
+    return lanes >= CROWD;
+}
+
 /* Lines that nobody has touched get pairs, all those of a page. */
 static void open_page(struct simt_check *c, const struct place_of *x, uint64_t offset, unsigned log)
 {
@@ -203,7 +213,7 @@ static inline __attribute__((always_inline)) uint32_t touch_lanes(const struct t
         uint64_t offset = addresses[l] - x.start;
         pair *p = &x.pairs[offset >> log];
         bool fine = is_page(&x, offset) || head_of(&x.lines[offset / LINE]) == x.head;
-        if (!fine && is_wanted(&x, offset)) {
+        if (!fine && (is_wanted(&x, offset) || is_crowded(t->access, m, addresses[l]))) {
             open_page(t->access->check, &x, offset, log);
             fine = head_of(&x.lines[offset / LINE]) == x.head;
         }

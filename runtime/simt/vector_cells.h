@@ -239,6 +239,7 @@ static unsigned judge_apart(uint32_t *written, uint32_t *read, const uint32_t *a
 }
 
 #include "runtime/simt/vector_near.h"
+#include "runtime/simt/vector_own.h"
 
 /* The words of a row are known by its lanes. Vectors reach past its last one. */
 #ifdef __AVX512F__
@@ -416,6 +417,6 @@ static bool count_again(uint32_t *last, uint32_t cells, const uint64_t *a, uint6
 }
 
 const struct check_vectors CHECK_VECTORS = {
-    judge_cells, judge_tags,  judge_words,    judge_lanes, judge_apart, judge_near, judge_row, follow_steps,
-    find_stride, find_halves, find_cells,     mark_cells,  are_rising,  take_warp,  are_atoms, read_by_many,
-    rows32,      rows64,      find_butterfly, find_words,  count_again, within_room};
+    judge_cells, judge_tags,  judge_words,    judge_lanes, judge_apart, judge_near, judge_row,  follow_steps,
+    find_stride, find_halves, find_cells,     mark_cells,  are_rising,  take_warp,  are_atoms,  read_by_many,
+    rows32,      rows64,      find_butterfly, find_words,  count_again, touch_own,  within_room};

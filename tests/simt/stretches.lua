@@ -134,6 +134,128 @@ for _, ty in ipairs(types) do
   end)
 end
 
+-- The same in stages, behind each of which blocks or warps meet: what the threads of one do in different stages is in order.
+local STAGES = 3
+local staged = [==[
+  __global__ void walk(T *x, T *out, const int *start, const int *place, const unsigned char *what) {
+    int v = blockIdx.x * blockDim.x + threadIdx.x;
+    T last = 0;
+    for (int s = v * 3; s < v * 3 + 3; s++) {
+      for (int k = start[s]; k < start[s + 1]; k++) {
+        if (what[k] == 0) last = x[place[k]];
+        else if (what[k] == 1) x[place[k]] = (T)(v + k);
+        else x[place[k]] += (T)(v % 7 + 1);
+      }
+      MEET;
+    }
+    out[v] = last;
+  }]==]
+
+local function staged_program(strays, group)
+  local first, steps = { 0 }, {}
+  for v = 1, THREADS do first[v + 1] = first[v] + random(9) end
+  local function step(v, stage, place) table.insert(steps, { v = v, stage = stage, place = place, what = pick { 0, 0, 1, 2, 2 } }) end
+  for v = 1, THREADS do
+    local room = first[v + 1] - first[v]
+    for _ = 1, room > 0 and random(ROUNDS) or 0 do step(v, random(STAGES), first[v] + random(room)) end
+  end
+  for _ = 1, strays do -- mostly to what threads of the group touch in other stages
+    local s = steps[random(#steps) + 1]
+    local v = (s.v - 1) // group * group + random(group) + 1
+    if random(8) == 0 then v = random(THREADS) + 1 end
+    step(v, random(6) > 0 and (s.stage + 1) % STAGES or s.stage, s.place)
+  end
+  return first[THREADS + 1], steps
+end
+
+local function staged_races(steps, group)
+  local by_place = {}
+  for _, s in ipairs(steps) do
+    local others = by_place[s.place] or {}
+    for _, o in ipairs(others) do
+      local ordered = (o.v - 1) // group == (s.v - 1) // group and o.stage ~= s.stage
+      if o.v ~= s.v and o.what + s.what > 0 and not ordered then return true end
+    end
+    by_place[s.place] = others
+    table.insert(others, s)
+  end
+  return false
+end
+
+for _, ty in ipairs { types[1], types[2] } do
+  for _, meet in ipairs { "__syncthreads()", "__syncwarp()" } do
+    local k = gpu.kernel((staged:gsub("%f[%w_]T%f[^%w_]", ty[1]):gsub("MEET", meet)))
+    t.test(("stretches in stages, with %s: %s"):format(meet, ty[1]), function()
+      local seen = 0
+      for n = 1, tonumber(os.getenv("LUNARRAY_PROGRAMS") or 20) do
+        local shape = pick { 32, 64, 128, 256 }
+        local group = meet == "__syncwarp()" and 32 or shape
+        local size, steps = staged_program(pick { 0, 1, 2, 4 }, group)
+        local start, place, what = { 0 }, {}, {}
+        table.sort(steps, function(a, b) return a.v * STAGES + a.stage < b.v * STAGES + b.stage end)
+        local at = 1
+        for s = 0, THREADS * STAGES - 1 do
+          while steps[at] and (steps[at].v - 1) * STAGES + steps[at].stage == s do
+            place[at], what[at] = steps[at].place, steps[at].what
+            at = at + 1
+          end
+          start[s + 2] = at - 1
+        end
+        local x, out = gpu.zeros({ size }, ty[2]), gpu.zeros({ THREADS }, ty[2])
+        local found = gpu.check(function()
+          k(THREADS // shape, shape)(x, out, gpu.array(start, "int32"), gpu.array(place, "int32"), gpu.array(what, "uint8"))
+        end)
+        for _, r in ipairs(found) do t.eq(r.kind, "race", r.message) end
+        local wanted = staged_races(steps, group)
+        t.eq(#found > 0, wanted, ("program %d, blocks of %d"):format(n, shape))
+        if wanted then seen = seen + 1 end
+      end
+      assert(seen > 0, "none of them raced")
+    end)
+  end
+end
+
+-- Threads that go over their stretches again and again, and one of another warp, which reads or stores to a place of theirs
+-- in some round; before it may come a barrier, behind which they store again or do not.
+local again = [==[
+  __global__ void again(T *x, T *out, const int *start, int who, int place, int round, int writes, int last) {
+    int v = blockIdx.x * blockDim.x + threadIdx.x;
+    T sum = 0;
+    for (int r = 0; r < 4; r++) {
+      if (r < last || v / 32 == who / 32)
+        for (int k = start[v]; k < start[v + 1]; k++) {
+          T y = x[k];
+          sum += y;
+          x[k] = y + (T)(v + k + 1);
+        }
+      if (v == who && r == round) {
+        if (writes) x[place] = (T)-5; else sum += x[place];
+      }
+      MEET;
+    }
+    out[v] = sum;
+  }]==]
+for _, ty in ipairs { types[1], types[2] } do
+  for _, meet in ipairs { "__syncthreads()", "", "__syncwarp()" } do
+    t.test(("stretches again and again, with %s: %s"):format(meet == "" and "nothing" or meet, ty[1]), function()
+      local k = gpu.kernel((again:gsub("%f[%w_]T%f[^%w_]", ty[1]):gsub("MEET", meet)))
+      local first = { 0 }
+      for v = 1, 128 do first[v + 1] = first[v] + 1 + random(6) end
+      local start = gpu.array(first, "int32")
+      for _ = 1, 40 do
+        local x, out = gpu.zeros({ first[129] }, ty[2]), gpu.zeros({ 128 }, ty[2])
+        local who, round, writes, last = random(128), random(4), random(2), random(5)
+        local other = (who // 32 * 32 + 32 * (1 + random(3)) + random(32)) % 128
+        local apart = who // 64 ~= other // 64 -- in another block
+        local found = gpu.check(function() k(2, 64)(x, out, start, who, first[other + 1], round, writes, last) end)
+        local meets = meet == "__syncthreads()" and not apart
+        local wanted = last > 0 and (not meets or round < last)
+        t.eq(#found > 0, wanted, ("who %d other %d round %d writes %d last %d"):format(who, other, round, writes, last))
+      end
+    end)
+  end
+end
+
 if not os.getenv("LUNARRAY_THREADS") then
   for _, threads in ipairs { 1, 2, 8 } do t.again("tests/simt/stretches.lua", "LUNARRAY_THREADS=" .. threads, 0) end
 end
