@@ -17,9 +17,17 @@ struct frequencies {
     int given; /* the array of them, at a stack index */
 };
 
+/* That of the first of the arguments up to last that is an array, else the default one. */
+static struct rt_device *device_of(lua_State *L, int last)
+{
+    for (int i = 1; i <= last; i++)
+        if (lg_test_array(L, i)) return rt_array_device(lg_form(L, i));
+    return lg_check_device(L, lua_gettop(L) + 1);
+}
+
 /* From how many, 512 unless told otherwise, or from which, at idx; from the whole circle, or half of it; and the
- * sampling rate, 2 pi unless told otherwise. */
-static struct frequencies push_frequencies(lua_State *L, const char *what, int idx)
+ * sampling rate, 2 pi unless told otherwise. The results will be on d. */
+static struct frequencies push_frequencies(lua_State *L, const char *what, int idx, struct rt_device *d)
 {
     struct frequencies f = {0};
     bool whole = lg_check_flag(L, idx + 1, "whole");
@@ -43,7 +51,6 @@ static struct frequencies push_frequencies(lua_State *L, const char *what, int i
         hertz[i] = given ? given[i] : f.radians[i] * (fs / (2 * PI));
     }
     struct rt_array *out = lg_new_array(L);
-    struct rt_device *d = lg_check_device(L, lua_gettop(L) + 1);
     lg_check(L, rt_array_new(d, RT_FLOAT64, 1, &f.count, out, lg_error_box(L)));
     lg_check(L, rt_array_write(out, hertz, lg_error_box(L)));
     f.given = lua_gettop(L);
@@ -77,8 +84,9 @@ static int freqz(lua_State *L)
         lua_pushinteger(L, 1);
         lua_replace(L, 2);
     }
+    struct rt_device *d = device_of(L, 3);
     const double *b = lg_push_coefficients(L, "freqz", 1, "b", &nb), *a = lg_push_coefficients(L, "freqz", 2, "a", &na);
-    struct frequencies f = push_frequencies(L, "freqz", 3);
+    struct frequencies f = push_frequencies(L, "freqz", 3, d);
     for (int64_t i = 0; i < f.count; i++) {
         double complex z = cexp(-I * f.radians[i]);
         if (i % 1024 == 0) lg_poll(L);
@@ -91,8 +99,9 @@ static int freqz(lua_State *L)
 static int sosfreqz(lua_State *L)
 {
     lua_settop(L, 4);
+    struct rt_device *d = device_of(L, 2);
     struct lg_sections s = lg_push_sections(L, "sosfreqz");
-    struct frequencies f = push_frequencies(L, "sosfreqz", 2);
+    struct frequencies f = push_frequencies(L, "sosfreqz", 2, d);
     for (int64_t i = 0; i < f.count; i++) {
         double complex z = cexp(-I * f.radians[i]), v = 1;
         if (i % 1024 == 0) lg_poll(L);

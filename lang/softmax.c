@@ -55,14 +55,30 @@ static int log_softmax(lua_State *L)
     return 1;
 }
 
+/* The classes at idx as int64, at the stack index that it gives. */
+static int push_classes(lua_State *L, int idx, const char *what)
+{
+    const struct rt_array *given = lg_form(L, idx);
+    int classes = lg_step(L, "to", "vs", idx, "int64");
+    if (rt_dtypes[given->dtype].kind == 'f' && rt_array_size(given) > 0) {
+        lg_step(L, "any", "v", lg_step(L, "ne", "vv", idx, classes));
+        if (lua_toboolean(L, -1)) luaL_error(L, "%s: classes are whole numbers, and not all of these are", what);
+    }
+    return classes;
+}
+
 static int one_hot(lua_State *L)
 {
-    const struct rt_array *x = lg_step_array(L, 1, NULL, RT_INT64);
+    const struct rt_array *x = lg_step_array(L, 1, NULL, RT_DTYPE_COUNT);
     lua_Integer n = luaL_optinteger(L, 2, -1);
     lua_settop(L, 3);
     enum rt_dtype dtype = lg_check_dtype(L, 3, RT_FLOAT32);
     lg_check(L, kn_check_real(x, "one_hot", lg_error_box(L)));
-    if (rt_array_size(x) > 0) {
+    const struct rt_device *d = rt_array_device(x);
+    const bool empty = rt_array_size(x) == 0;
+    lua_pushvalue(L, push_classes(L, 1, "one_hot"));
+    lua_replace(L, 1);
+    if (!empty) {
         int low = lg_step(L, "min", "v", 1), high = lg_step(L, "max", "v", 1);
         if (n < 0) n = (lua_Integer)lua_tonumber(L, high);
         if (!(lua_tonumber(L, low) >= 1) || !(lua_tonumber(L, high) <= (double)n))
@@ -70,7 +86,7 @@ static int one_hot(lua_State *L)
                               luaL_tolstring(L, low, NULL), luaL_tolstring(L, high, NULL), (LUAI_UACINT)n);
     }
     if (n < 0) n = 0;
-    int classes = lg_step(L, "gpu.range", "iiss", (int64_t)1, (int64_t)n, "int64", rt_array_device(x)->name);
+    int classes = lg_step(L, "gpu.range", "iiss", (int64_t)1, (int64_t)n, "int64", d->name);
     int hot = lg_step(L, "eq", "vv", lg_step(L, "unsqueeze", "vi", 1, (int64_t)-1), classes);
     lg_step(L, "to", "vs", hot, rt_dtypes[dtype].name);
     return 1;
@@ -106,11 +122,7 @@ static void check_target(lua_State *L, struct entropy *s, const char *wide)
     for (int i = 0; fits && i < target->ndim; i++) fits = target->shape[i] == x->shape[i ? i + 1 : 0];
     if (x->ndim < 2 || (!same && !fits)) fail_shapes(L, x, target);
     s->classes = fits;
-    s->target = lg_step(L, "to", "vs", 2, fits ? "int64" : wide);
-    if (fits && rt_dtypes[target->dtype].kind == 'f' && rt_array_size(target) > 0) {
-        lg_step(L, "any", "v", lg_step(L, "ne", "vv", 2, s->target));
-        if (lua_toboolean(L, -1)) luaL_error(L, "cross_entropy: classes are whole numbers, and not all of these are");
-    }
+    s->target = fits ? push_classes(L, 2, "cross_entropy") : lg_step(L, "to", "vs", 2, wide);
     if (fits) s->target = lg_step(L, "unsqueeze", "vi", s->target, (int64_t)2);
     if (same && rt_dtypes[target->dtype].kind != 'f')
         luaL_error(L, "cross_entropy: probabilities are floats, not %s; classes have the shape (N, ...)",

@@ -15,17 +15,12 @@
 static atomic_uint_fast64_t launches;
 
 /* ---- what is watched ---- */
-static bool starts_with(const char *s, const char *prefix)
-{
-    return *s == *prefix && strncmp(s, prefix, strlen(prefix)) == 0; /* quickly: it is asked at every launch */
-}
-
 /* Does the instruction write memory in ways that are not followed? */
 static bool is_untracked(const char *opcode)
 {
     static const char *const known[] = {"st.async", "st.bulk", "red.async", "multimem"};
     for (size_t k = 0; k < sizeof known / sizeof *known; k++)
-        if (starts_with(opcode, known[k])) return true;
+        if (opcode_begins(opcode, known[k])) return true;
     return false;
 }
 
@@ -42,7 +37,7 @@ static enum watched sync_of(const struct insn *i)
 
 static bool is_division(const struct insn *i, const char *opcode)
 {
-    return (starts_with(opcode, "div.") || starts_with(opcode, "rem.")) && i->type >= PTX_U8 && i->type <= PTX_S64;
+    return (opcode_begins(opcode, "div.") || opcode_begins(opcode, "rem.")) && i->type >= PTX_U8 && i->type <= PTX_S64;
 }
 
 static enum watched watched_of(const struct simt_program *p, const struct insn *i, const char *opcode)
@@ -71,7 +66,7 @@ static bool is_known_constant(const struct simt_program *p, const struct functio
     const struct insn *i = &p->code[pc];
     uint64_t bytes = (uint64_t)i->size * i->count;
     int64_t base;
-    if (!starts_with(p->places[pc].opcode, "ld.const") || !simt_holds_constant(p, f, i->a, &base)) return false;
+    if (!opcode_begins(p->places[pc].opcode, "ld.const") || !simt_holds_constant(p, f, i->a, &base)) return false;
     uint64_t at = (uint64_t)base + (uint64_t)i->imm;
     for (uint32_t k = 0; k < p->global_count; k++) {
         const struct global *g = &p->globals[k];
@@ -142,7 +137,7 @@ static unsigned site_at(struct simt_check *c, uint32_t pc)
     s.strong = s.access == ACCESS_ATOMIC || i->flags & F_SPIN;
     s.is_volatile = s.strong && s.access != ACCESS_ATOMIC && !is_relaxed(c->program->places[pc].opcode);
     s.guesses = !s.strong && c->program->places[pc].guesses;
-    bool copy = starts_with(c->program->places[pc].opcode, "cp.async.");
+    bool copy = opcode_begins(c->program->places[pc].opcode, "cp.async.");
     s.copies = copy && i->memory == MEMORY_STORE;
     s.fetches = copy && (i->memory == MEMORY_LOAD || simt_is_fill(i));
     s.bulk = simt_is_bulk(i) && !simt_is_store_bulk(c->program, i);
@@ -363,7 +358,7 @@ static void block_end(struct simt_observer *o, struct worker *k)
 static void check_division(struct simt_check *c, struct warp *w, const struct insn *i, uint32_t m)
 {
     bool wide = ptx_type_size((enum ptx_type)i->type) == 8;
-    if (c->program->places[w->pc].guess) return;
+    if (c->program->places[w->pc].early) return;
     EACH_LANE(l, m)
     {
         if (wide ? u64_at(w->frame->regs, i->b)[l] != 0 : u32_at(w->frame->regs, i->b)[l] != 0) continue;

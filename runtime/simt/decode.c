@@ -119,7 +119,7 @@ struct insn *simt_emit(struct decoder *d, op_function run)
                                 .ahead = d->in->ahead,
                                 .of_tiles = d->in->of_tiles,
                                 .used_bytes = d->in->used_bytes,
-                                .guess = simt_is_guess(d->f, d->in),
+                                .early = simt_is_early(d->f, d->in),
                                 .unsteady = d->unsteady && d->unsteady[index],
                                 .loose = d->loose && d->loose[index]};
         size_t length = strlen(d->in->opcode);

@@ -16,11 +16,6 @@ bool simt_holds_constant(const struct simt_program *p, const struct function *f,
     return false;
 }
 
-static bool starts_with(const char *s, const char *prefix)
-{
-    return strncmp(s, prefix, strlen(prefix)) == 0;
-}
-
 #define GUESS_REACH 64 /* instructions before and behind the load */
 #define GUESS_SLOTS 16
 struct guess {
@@ -41,7 +36,7 @@ static bool is_narrowing(const struct insn *i, const char *opcode)
 {
     static const char *const opcodes[] = {"ld.shared", "st.shared", "atom.shared", "red.shared"};
     for (size_t k = 0; k < sizeof opcodes / sizeof *opcodes; k++)
-        if (i->memory == MEMORY_NONE && starts_with(opcode, opcodes[k])) return true;
+        if (i->memory == MEMORY_NONE && opcode_begins(opcode, opcodes[k])) return true;
     return false;
 }
 
@@ -58,7 +53,7 @@ static void keep_near(struct guess *g, uint32_t slot, int64_t apart)
 static bool makes_near(const struct guess *g, const struct insn *i, const char *opcode, int64_t *apart)
 {
     int64_t value = 0;
-    const bool adds = starts_with(opcode, "add."), moves = starts_with(opcode, "mov.");
+    const bool adds = opcode_begins(opcode, "add."), moves = opcode_begins(opcode, "mov.");
     if (moves && g->fixed && simt_holds_constant(g->program, g->function, i->a, &value)) {
         *apart = value - g->base;
         return true;
@@ -76,7 +71,7 @@ static bool makes_near(const struct guess *g, const struct insn *i, const char *
 static bool follow(struct guess *g, const struct insn *i, const char *opcode)
 {
     int64_t apart = 0;
-    bool moves = starts_with(opcode, "mov."), copies = false;
+    bool moves = opcode_begins(opcode, "mov."), copies = false;
     bool narrows = i->a == g->wide && g->wide != g->load->a && is_narrowing(i, opcode);
     if (i->memory == MEMORY_STORE || i->run == simt_op_bra) return true; /* they write no slot */
     if (i->d == g->load->a) return narrows;

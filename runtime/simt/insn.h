@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include "runtime/simt/simt.h"
 
 struct warp;
@@ -167,13 +168,19 @@ struct place { /* where an instruction comes from */
     bool of_groups; /* these are as struct ptx_insn has them */
     bool ahead, of_tiles;
     uint32_t used_bytes;
-    bool guess;         /* a division of which it is looked at afterwards whether it is wanted */
+    bool early;         /* a division of which it is looked at afterwards whether it is wanted */
     bool guesses;       /* a plain load of what a compare-and-swap then expects: decode_swaps.c */
     bool among_atomics; /* an atomic in shared memory, or such a load: what else touches its variable is in another
                            epoch (decode_epochs.c) */
     bool unsteady;      /* a load of shared memory that differs from block to block, though the function is steady */
     bool loose;         /* touches a variable of shared memory for which the function is not */
 };
+
+/* Quickly: it is asked of every instruction at a launch. */
+static inline bool opcode_begins(const char *opcode, const char *with)
+{
+    return *opcode == *with && strncmp(opcode, with, strlen(with)) == 0;
+}
 
 /* A place for a register in a frame: a predicate, which is a bit a lane, or lanes of 4, 8 or twice 8 bytes. */
 struct slot {

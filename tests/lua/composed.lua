@@ -122,8 +122,11 @@ t.every("what they refuse, and what to write instead", function(device)
   t.raises("corrcoef: ddof makes no difference", x.corrcoef, x, { ddof = 1 })
   for _, name in ipairs({ "isin", "intersect1d", "digitize" }) do t.raises("complex", gpu[name], z, { 1 }) end
   for _, name in ipairs({ "ptp", "nanmax", "nanmedian", "softmax", "unwrap" }) do t.raises("complex", gpu[name], z) end
-  t.raises("the classes reach from 1.0 to 6.0, expected 1 to 4", x.one_hot, x, 4)
+  t.raises("the classes reach from 1 to 6, expected 1 to 4", x.one_hot, x, 4)
   t.raises("the classes reach from 0", gpu.one_hot, { 0, 1 }, 4)
+  t.raises("one_hot: classes are whole numbers", gpu.one_hot, { 1.5 }, 4)
+  t.raises("one_hot: classes are whole numbers", gpu.one_hot, gpu.array({ 1, 2.5 }), 4)
+  assert(gpu.one_hot(gpu.array({ 2.0, 1.0 }), 2):equal(gpu.array { { 0, 1 }, { 1, 0 } }))
   t.raises("there are 1 conditions and 2 choices", gpu.select, { x:gt(1) }, { 1, 2 })
   t.raises("condition 1 is boolean, expected an array, as x:gt(0)", gpu.select, { true }, { 1 })
   t.raises("a list of conditions expected", gpu.select, x:gt(1), { 1 })

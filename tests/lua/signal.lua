@@ -221,6 +221,11 @@ t.test("designs and waves refuse", function()
   t.raises("an order is from 1 to 64", gpu.cheby2, 65, 40, 0.3)
   t.raises("bandpass has two edges", gpu.ellip, 4, 1, 40, 0.3, "bandpass")
   t.raises("n is 0", gpu.freqz, { 1 }, 1, 0)
+  local on_cpu = gpu.array({ 1, 2 }, "float64", "cpu")
+  for _, args in ipairs { { on_cpu }, { { 1 }, on_cpu }, { { 1 }, 1, on_cpu } } do
+    local f, h = gpu.freqz(table.unpack(args))
+    assert(f.device == on_cpu.device and h.device == on_cpu.device)
+  end
   t.raises("fs is 0", gpu.sosfreqz, gpu.butter(2, 0.5), { fs = 0 })
   t.raises("expected (sections, 6)", gpu.sosfreqz, { 1, 2 })
   t.raises("expected one axis, as long as that of t", gpu.lombscargle, { 1, 2 }, { 1 }, { 1 })

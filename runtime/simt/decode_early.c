@@ -106,7 +106,7 @@ static bool is_used_there(const struct ptx_func *f, size_t at)
     return false;
 }
 
-bool simt_is_guess(const struct ptx_func *f, const struct ptx_insn *in)
+bool simt_is_early(const struct ptx_func *f, const struct ptx_insn *in)
 {
     const char *type = in->mod_count ? in->mods[in->mod_count - 1] : "";
     bool divides = (!strcmp(in->opcode, "div") || !strcmp(in->opcode, "rem")) && *type != 'f'; /* those have infinity */
