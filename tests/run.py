@@ -286,7 +286,8 @@ class Runner:
         self.programs("fuzz", "fuzz_*")
         self.scripts("lua", "lua")
         sanitized = "asan" in self.build
-        self.scripts("generated", "lua", GENERATED_SANITIZED if sanitized else GENERATED, env={"LUNARRAY_GENERATED": "1", "LUNARRAY_TEST_DEVICES": "simt"})
+        generated = {"LUNARRAY_GENERATED": "1", "LUNARRAY_TEST_DEVICES": "simt", **({"LUNARRAY_TEST_BRIEF": "1"} if sanitized else {})}
+        self.scripts("generated", "lua", GENERATED_SANITIZED if sanitized else GENERATED, env=generated)
         self.scripts("simt", "simt")
         self.scripts("checked", "simt", CHECKED, env={"LUNARRAY_TEST_CHECK": "1"})
         cuda = {"LUNARRAY_CUDA": os.path.join(self.build, "libcuda-simt.so"), "LUNARRAY_DEVICE": "cuda",
