@@ -76,7 +76,7 @@ typedef __m256i lanes;
 #ifdef LANES
 #define GROUPS (LANES / 2) /* on their way at once: a product takes its time */
 
-static void fill_words(const struct draw_ *p, u64_ first, size_t n, u32_ (*w)[MANY])
+static void fill_words(const struct draw_ *p, u64_ first, size_t n, u32_ attempt, u32_ (*w)[MANY])
 {
     const lanes m0 = LANE_OP(set1_epi64)(0xD2511F53), m1 = LANE_OP(set1_epi64)(0xCD9E8D57);
     for (size_t i = 0; i < n; i += (size_t)GROUPS * LANES) {
@@ -86,7 +86,7 @@ static void fill_words(const struct draw_ *p, u64_ first, size_t n, u32_ (*w)[MA
             a[g] = LANE_SUM(LANE_OP(set1_epi64)((i64_)(first + i + g * LANES)), LANE_COUNT);
             b[g] = LANE_OP(srli_epi64)(a[g], 32);
             c[g] = LANE_OP(set1_epi64)((i64_)p->stream);
-            d[g] = LANE_OP(srli_epi64)(c[g], 32);
+            d[g] = LANE_OP(set1_epi64)((i64_)((u32_)(p->stream >> 32) | attempt << 16));
         }
         for (int round = 0; round < 10; round++) {
             const lanes key0 = LANE_OP(set1_epi64)((i64_)k0), key1 = LANE_OP(set1_epi64)((i64_)k1);
@@ -109,10 +109,10 @@ static void fill_words(const struct draw_ *p, u64_ first, size_t n, u32_ (*w)[MA
     }
 }
 #else
-static void fill_words(const struct draw_ *p, u64_ first, size_t n, u32_ (*w)[MANY])
+static void fill_words(const struct draw_ *p, u64_ first, size_t n, u32_ attempt, u32_ (*w)[MANY])
 {
     for (size_t i = 0; i < n; i++) {
-        struct words_ x = draw_words_(p, first + i, 0);
+        struct words_ x = draw_words_(p, first + i, attempt);
         w[0][i] = x.a;
         w[1][i] = x.b;
         w[2][i] = x.c;
@@ -125,7 +125,7 @@ static void fill_words(const struct draw_ *p, u64_ first, size_t n, u32_ (*w)[MA
     u32_ w[4][MANY];                                                                                                   \
     for (size_t at = 0; at < blocks; at += MANY, out += (size_t)MANY * (per)) {                                        \
         size_t n = blocks - at < MANY ? blocks - at : MANY;                                                            \
-        fill_words(&p, first + at, n, w);                                                                              \
+        fill_words(&p, first + at, n, 0, w);                                                                           \
         for (size_t i = 0; i < n; i++) {                                                                               \
             type v[per];                                                                                               \
             function(&p, (struct words_){w[0][i], w[1][i], w[2][i], w[3][i]}, v);                                      \
@@ -134,6 +134,47 @@ static void fill_words(const struct draw_ *p, u64_ first, size_t n, u32_ (*w)[MA
     }
 #define DRAW_NUMBER(function, type, per)                                                                               \
     for (size_t i = 0; i < blocks; i++) function(&p, first + i, out + i * (per));
+
+#define DRAW_ATTEMPTS(function, type, per) draw_many_##function(&p, first, blocks, out);
+
+/* First attempts at gamma numbers; 0 where more has to be looked at. */
+static void try_gamma(const struct gamma_terms_ *g, size_t n, u32_ (*w)[MANY], double *cubes)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct words_ x = {w[0][i], w[1][i], w[2][i], w[3][i]};
+        double normal, cube = gamma_cube_(g, x, &normal);
+        cubes[i] = gamma_taken_(x, normal) & (cube > 0) ? cube : 0;
+    }
+}
+
+static void raise_gamma(const struct draw_ *p, size_t n, u32_ (*w)[MANY], double *cubes)
+{
+    for (size_t i = 0; i < n; i++)
+        cubes[i] = gamma_power_(p, (struct words_){w[0][i], w[1][i], w[2][i], w[3][i]}, cubes[i]);
+}
+
+/* Few blocks take more than one attempt, or a closer look at it: those are made one by one. */
+static void draw_many_gamma_(const struct draw_ *from, u64_ first, size_t blocks, double *out)
+{
+    const struct draw_ p = *from;
+    const struct gamma_terms_ g = gamma_terms_of_(&p);
+    u32_ w[4][MANY];
+    double cubes[MANY];
+    for (size_t at = 0; at < blocks; at += MANY) {
+        const size_t n = blocks - at < MANY ? blocks - at : MANY;
+        bool again[MANY];
+        fill_words(&p, first + at, n, 0, w);
+        try_gamma(&g, n, w, cubes);
+        for (size_t i = 0; i < n; i++) again[i] = cubes[i] == 0;
+        if (p.x < 1) {
+            fill_words(&p, first + at, n, 65535, w);
+            raise_gamma(&p, n, w, cubes);
+        }
+        for (size_t i = 0; i < n; i++) out[at + i] = p.y * (g.d * cubes[i]);
+        for (size_t i = 0; i < n; i++)
+            if (again[i]) gamma_(&p, first + at + i, out + at + i);
+    }
+}
 
 #define DRAW(id, function, takes, class, type, per)                                                                    \
     static void draw_##function(const struct draw_ *from, u64_ first, size_t blocks, void *to)                         \

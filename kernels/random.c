@@ -10,11 +10,13 @@
 const struct kn_draw_info kn_draw_kinds[KN_DRAW_KINDS] = {
 #define WORDS                                    false
 #define NUMBER                                   true
+#define ATTEMPTS                                 true
 #define X(id, function, takes, class, type, per) {#function, takes, KN_##class, per},
     KN_DRAWS(X)
 #undef X
 #undef WORDS
 #undef NUMBER
+#undef ATTEMPTS
 };
 
 /* The bits of a uniform number from 0 to 1: as many as the dtype holds, so that it never rounds up to 1. */

@@ -6,7 +6,8 @@
 #include "kernels/ops.h"
 #include "kernels/random.h"
 
-/* Rows: id, function, what it takes (a block's WORDS or its NUMBER), class, C type, numbers of a block. */
+/* Rows: id, function, what it takes (a block's WORDS or its NUMBER, of which ATTEMPTS are made for many blocks at a
+ * time on the host), class, C type, numbers of a block. */
 #define KN_DRAWS(X)                                                                                                    \
     X(UNIFORM_F, uniform_f_, WORDS, F32, float, 4)                                                                     \
     X(UNIFORM_D, uniform_d_, WORDS, F64, double, 2)                                                                    \
@@ -17,7 +18,7 @@
     X(BERNOULLI, bernoulli_, WORDS, B, uint8_t, 4)                                                                     \
     X(INTEGERS, integers_, WORDS, I64, int64_t, 2)                                                                     \
     X(WIDE_INTEGERS, wide_integers_, WORDS, I64, int64_t, 1)                                                           \
-    X(GAMMA, gamma_, NUMBER, F64, double, 1)                                                                           \
+    X(GAMMA, gamma_, ATTEMPTS, F64, double, 1)                                                                         \
     X(POISSON, poisson_, NUMBER, F64, double, 1)                                                                       \
     X(BINOMIAL, binomial_, NUMBER, F64, double, 1)
 
