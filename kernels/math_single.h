@@ -151,11 +151,16 @@ static inline float cosh_f32(float a)
     return 2 * (fmaf_(h.sine, difference, fmaf_(h.cosine, sum, h.low)) + h.high);
 }
 
+/* 1 - 2 / (e^2x + 1), for less than 0.55 by a polynomial. e^2x = 2^k (1 + 2 h), of which half of the denominator is a
+ * sum; what ln(2) has more digits of does not count here. */
 static inline float tanh_f32(float a)
 {
-    float x = fabsf(a), z = x * x;
-    struct single_power e = single_power_of(2 * single_at_most(x, 10));
-    float far = 1 - 2 / (scaled_near(e.p, e.shifted) + 1);
+    float x = fabsf(a), z = x * x, y = single_at_most(x, 10), shifted = fmaf_(y, 2 * SINGLE_LOG2E, SINGLE_ROUNDER);
+    float r = fmaf_(shifted - SINGLE_ROUNDER, -0.5f * SINGLE_LN2, y), r2 = r * r;
+    float h = fmaf_(fmaf_(0x1.6a495cp-5f, r, 0x1.1239a0p-3f), r2, fmaf_(0x1.5558b4p-2f, r, 0x1.555492p-1f));
+    h = fmaf_(fmaf_(h, r, 0x1.fffffcp-1f), r2, r);
+    float power = rt_float_from_bits((rt_float_bits(shifted) << 23) + 0x3f800000);
+    float far = 1 - 1 / fmaf_(h, power, fmaf_(power, 0.5f, 0.5f));
     float p = four_singles(z, z * z, -0x1.99565ep-8f, 0x1.58ec78p-6f, -0x1.b91f20p-5f, 0x1.110cf0p-3f);
     p = fmaf_(p, z, -0x1.55554ap-2f);
     return copysignf(x < 0.55f ? fmaf_(p * z, x, x) : far, a);
