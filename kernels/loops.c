@@ -7,6 +7,7 @@
 #include "kernels/loops_emit.h"
 #include "kernels/loops_extreme.h"
 #include "kernels/math_angle_f64.h"
+#include "kernels/math_complex.h"
 #include "kernels/math_pow_f64.h"
 #include "kernels/math_single.h"
 #include "kernels/math_special.h"
@@ -68,7 +69,7 @@
 #define atanh(a)         NUMBERS(atanh, a)(a)
 #define pow(a, b)        NUMBERS(pow, a)(a, b)
 #define exp_(a)          _Generic((a), float : exp_f32, double : exp_f64, c64 : cexpf, c128 : cexp)(a)
-#define log_(a)          _Generic((a), float : log_f32, double : log_f64, c64 : clogf, c128 : clog)(a)
+#define log_(a)          _Generic((a), float : log_f32, double : log_f64, c64 : log_c64, c128 : log_c128)(a)
 
 #define KN_FN            static inline __attribute__((unused))
 #define KN_APART         KN_FN
@@ -86,6 +87,8 @@ KN_FLOAT_FUNCTIONS(double, uint64_t, F64)
 #define tgamma_(a) tgamma(a)
 #define erfinv_(a) REALS(erfinv, a)(a)
 KN_SPECIAL_FUNCTIONS()
+#undef log
+#define log(a) log_(a)
 KN_COMPLEX_FUNCTIONS(c64, float, C64)
 KN_COMPLEX_FUNCTIONS(c128, double, C128)
 #define INTS(f, a)         _Generic((a), int32_t : f##I32, int64_t : f##I64, uint64_t : f##U64)
@@ -117,7 +120,7 @@ KN_COMPLEX_FUNCTIONS(c128, double, C128)
 #define expm1_(a)         WIDER(expm1, a)
 #define log2_(a)          WIDER(log2, a)
 #define log10_(a)         WIDER(log10, a)
-#define log1p_(a)         WIDER(log1p, a)
+#define log1p_(a)         _Generic((a), float : log1p_f32, double : log1p_f64, c64 : log1p_c64, c128 : log1p_c128)(a)
 #define largest_(a)       _Generic((a), float : __FLT_MAX__, double : __DBL_MAX__)
 
 /* lgamma of C stores a sign in a global variable; these do not, so threads do not meet there. */

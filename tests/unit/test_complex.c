@@ -1,0 +1,106 @@
+/* Logarithms of complex numbers: both parts against long double, near the circle of numbers whose logarithms have no
+ * real part, of all magnitudes, and of zeros, infinities and NaN; and the same bits with every instruction set. */
+#include "tests/unit/levels.h"
+#include "tests/unit/ops_reference.h"
+
+static const double edges[] = {0.0,       -0.0, 1,        -1,       0.5,       INFINITY,
+                               -INFINITY, NAN,  0x1p-149, -0x1p127, 0x1p-1074, 0x1p1023};
+enum { EDGES = sizeof edges / sizeof *edges, NUMBERS = EDGES * EDGES + 3000 };
+static const enum kn_op logarithms[] = {KN_LOG, KN_LOG2, KN_LOG10, KN_LOG1P};
+enum { LOGARITHMS = sizeof logarithms / sizeof *logarithms };
+
+/* The edges with each other, then numbers beside the circle around `centre`, and some of every size. */
+static struct rt_array numbers(enum rt_dtype t, double centre)
+{
+    int64_t n = NUMBERS;
+    struct rt_array a = {0};
+    uint64_t state = 88172645463325252u;
+    OK(rt_array_new(test_device(), t, 1, &n, &a, e));
+    for (int64_t i = 0; i < n; i++) {
+        struct rt_complex z = {edges[i % EDGES], edges[i / EDGES % EDGES]};
+        double part[3];
+        for (int k = 0; k < 3; k++) {
+            state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+            part[k] = (double)(state >> 11) * 0x1p-53;
+        }
+        double size = i % 2 ? 1 + (part[1] - 0.5) * exp2(-40 * part[2])
+                            : exp2((part[1] - 0.5) * (t == RT_COMPLEX64 ? 200 : 2000));
+        if (i >= EDGES * EDGES)
+            z = (struct rt_complex){size * cos(6.283 * part[0]) + (i % 2 ? centre : 0), size * sin(6.283 * part[0])};
+        rt_store_complex(t, element(&a, i), z);
+    }
+    return a;
+}
+
+static struct rt_array applied(enum kn_op op, const struct rt_array *a)
+{
+    struct rt_array out = {0};
+    OK(kn_apply(op, (struct kn_operand[]){of_array(a)}, &out, e));
+    return out;
+}
+
+/* log(x + iy), or of 1 more, in long double, which has the square less 1 to enough digits. */
+static void reference(bool more, double x, double y, long double *re, long double *im)
+{
+    long double u = more ? 1 + (long double)x : x, great = fmaxl(fabsl(u), fabsl(y)), small = fminl(fabsl(u), fabsl(y));
+    long double less = more ? (2 * (long double)x + (long double)y * y) + (long double)x * x
+                            : (great - 1) * (great + 1) + small * small;
+    *re = less > -0.5L && less < 1 ? log1pl(less) / 2 : logl(hypotl(u, y));
+    *im = atan2l(y, u);
+}
+
+static void check_part(enum kn_op op, enum rt_dtype t, struct rt_complex z, double got, long double want, double bound)
+{
+    enum rt_dtype part = t == RT_COMPLEX64 ? RT_FLOAT32 : RT_FLOAT64;
+    if (isnan(want)   ? isnan(got)
+        : isinf(want) ? got == (double)want
+                      : !signbit(got) == !signbit(want) && fabsl(got - want) <= bound * ulp(part, want) + 0x1p-62L)
+        return;
+    FAIL("%s of %a, %a in %s: %a, expected %La", kn_ops[op].name, z.re, z.im, rt_dtypes[t].name, got, want);
+}
+
+TEST(logarithms_of_complex_numbers)
+{
+    for (int single = 0; single < 2; single++)
+        for (int k = 0; k < LOGARITHMS; k++) {
+            enum rt_dtype t = single ? RT_COMPLEX64 : RT_COMPLEX128;
+            enum kn_op op = logarithms[k];
+            bool more = op == KN_LOG1P;
+            long double base = op == KN_LOG2 ? logl(2) : op == KN_LOG10 ? logl(10) : 1;
+            ARRAYS a = numbers(t, more ? -1 : 0), out = applied(op, &a);
+            for (int64_t i = 0; i < NUMBERS; i++) {
+                struct rt_complex z = rt_load_complex(t, element(&a, i)), v = rt_load_complex(t, element(&out, i));
+                long double re, im;
+                reference(more, z.re, z.im, &re, &im);
+                /* Of what is left of -1 the square has no digits. */
+                if (more && z.re == -1 && fabs(z.im) < 0x1p-400) continue;
+                check_part(op, t, z, v.re, re / base, (single ? 0.6 : 4) + (base == 1 ? 0 : 1.5));
+                check_part(op, t, z, v.im, im / base, base == 1 ? 2.5 : 3.5);
+            }
+        }
+}
+
+static uint64_t bits_of_logarithms(void)
+{
+    uint64_t sum = 0xcbf29ce484222325u;
+    for (int single = 0; single < 2; single++)
+        for (int k = 0; k < LOGARITHMS; k++) {
+            enum rt_dtype t = single ? RT_COMPLEX64 : RT_COMPLEX128;
+            ARRAYS a = numbers(t, 0), out = applied(logarithms[k], &a);
+            for (int64_t i = 0; i < NUMBERS; i++) {
+                struct rt_complex v = rt_load_complex(t, element(&out, i));
+                double parts[] = {v.re, v.im};
+                for (int p = 0; p < 2; p++) {
+                    uint64_t bits = 0x7ff8u; /* NaN is one number, whatever its bits */
+                    if (!isnan(parts[p])) memcpy(&bits, &parts[p], sizeof bits);
+                    sum = (sum ^ bits) * 0x100000001b3u;
+                }
+            }
+        }
+    return sum;
+}
+
+TEST(logarithms_give_the_same_bits_with_every_instruction_set)
+{
+    check_levels(bits_of_logarithms);
+}
