@@ -66,12 +66,15 @@ static void write_bytes(char *to, const char *from, size_t bytes, bool past)
 typedef uint8_t bytes_16 __attribute__((vector_size(16)));
 typedef uint16_t halves_8 __attribute__((vector_size(16)));
 typedef uint32_t words_4 __attribute__((vector_size(16)));
+typedef uint64_t longs_2 __attribute__((vector_size(16)));
 #define LOW_16  0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
 #define HIGH_16 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
 #define LOW_8   0, 8, 1, 9, 2, 10, 3, 11
 #define HIGH_8  4, 12, 5, 13, 6, 14, 7, 15
 #define LOW_4   0, 4, 1, 5
 #define HIGH_4  2, 6, 3, 7
+#define LOW_2   0, 2
+#define HIGH_2  1, 3
 #define TURN_SQUARE(N, VECTOR)                                                                                         \
     static inline void turn_square_##N(char *to, size_t to_row, const char *from, int64_t from_row)                    \
     {                                                                                                                  \
@@ -91,12 +94,14 @@ typedef uint32_t words_4 __attribute__((vector_size(16)));
 TURN_SQUARE(16, bytes_16)
 TURN_SQUARE(8, halves_8)
 TURN_SQUARE(4, words_4)
+TURN_SQUARE(2, longs_2)
 
 static inline void turn_square(size_t size, char *to, size_t to_row, const char *from, int64_t from_row)
 {
     if (size == 1) turn_square_16(to, to_row, from, from_row);
     if (size == 2) turn_square_8(to, to_row, from, from_row);
     if (size == 4) turn_square_4(to, to_row, from, from_row);
+    if (size == 8) turn_square_2(to, to_row, from, from_row);
 }
 
 /* to[i][j] = from[j * from_stride + i] for the i of a line and `columns` of j, rows of `to` being to_row bytes apart;
@@ -104,7 +109,7 @@ static inline void turn_square(size_t size, char *to, size_t to_row, const char 
 #define TURN_LINE(name, TYPE)                                                                                          \
     static inline void name##_into(char *to, size_t to_row, const char *from, int64_t from_stride, int64_t columns)    \
     {                                                                                                                  \
-        enum { SIZE = sizeof(TYPE), IN_LINE = KN_LINE / SIZE, SIDE = SIZE <= 4 ? 16 / SIZE : 1 };                      \
+        enum { SIZE = sizeof(TYPE), IN_LINE = KN_LINE / SIZE, SIDE = 16 / SIZE };                                      \
         int64_t j = 0;                                                                                                 \
         for (; SIDE > 1 && j + SIDE <= columns; j += SIDE) {                                                           \
             const TYPE *in = (const TYPE *)from + j * from_stride;                                                     \

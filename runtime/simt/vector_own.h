@@ -24,7 +24,7 @@ static inline __attribute__((always_inline)) __mmask8 judge_own(const struct own
                                                                 bool write, __m512i *to, __mmask8 *changed)
 {
     const __m512i both = _mm512_or_si512(mine, _mm512_slli_epi64(mine, 32));
-    const __m512i who = _mm512_set1_epi64((int64_t)~(MOMENT_MASK | (uint64_t)MOMENT_MASK << 32));
+    const __m512i who = _mm512_set1_epi64((int64_t) ~(MOMENT_MASK | (uint64_t)MOMENT_MASK << 32));
     const struct moments_of *n = x->moments;
     __mmask8 one = _mm512_testn_epi64_mask(_mm512_xor_si512(v, mine), who);
     __mmask8 two = _mm512_testn_epi64_mask(_mm512_xor_si512(v, both), who);
@@ -43,7 +43,7 @@ static inline __attribute__((always_inline)) __mmask8 judge_own(const struct own
         *to = _mm512_mask_or_epi64(mine, grows, v, _mm512_slli_epi64(mine, 32));
     }
     *changed = grows | fresh;
-    return (__mmask8)~(same | grows | fresh);
+    return (__mmask8) ~(same | grows | fresh);
 }
 
 /* Have the lanes' lines such pairs? Most often all are of one page. */
