@@ -164,12 +164,11 @@ static void push_gradient(lua_State *L, int f, int axis, int h)
     int64_t n = a->shape[axis];
     int base = lua_gettop(L), distances = 0, parts[3], count = 0;
     if (!lua_isnumber(L, h)) distances = push_differences(L, push_along(L, h, a, axis), axis);
-    int rises = push_differences(L, f, axis);
     for (int end = 0; end < 2; end++) {
         int64_t at = end ? n - 2 : 0;
         if (end && n > 2)
             parts[count++] = distances ? push_uneven_middle(L, f, axis, distances) : push_even_middle(L, f, axis, h);
-        int rise = lg_push_narrowed(L, rises, axis, at, 1);
+        int rise = push_differences(L, lg_push_narrowed(L, f, axis, at, 2), axis);
         parts[count++] = push_quotient(L, rise, distances ? lg_push_narrowed(L, distances, axis, at, 1) : h);
     }
     lg_push_joined(L, axis, count, parts);
