@@ -125,6 +125,25 @@ WITHIN(lgamma_f64, LGAMMA_F64, double, NOT_LGAMMA, lgamma_positive)
 #define ERFINV_F64 erfinv_near_f64
 #define ERFINV_F32 erfinv_near_f32
 
+/* Of complex numbers, whose parts are a size and an angle. */
+#define BEYOND_PARTS(size, angle, most, limit) (!((fabs(size) <= most) & (fabs(angle) <= limit)))
+#define BEYOND_EXP_C64(v)                      BEYOND_PARTS(__real__(v), __imag__(v), 87.0f, TRIG_LIMIT)
+#define BEYOND_EXP_C128(v)                     BEYOND_PARTS(__real__(v), __imag__(v), EXP_LIMIT, TURN_LIMIT)
+#define BEYOND_SIN_C64(v)                      BEYOND_PARTS(__imag__(v), __real__(v), 87.0f, TRIG_LIMIT)
+#define BEYOND_SIN_C128(v)                     BEYOND_PARTS(__imag__(v), __real__(v), EXP_LIMIT, TURN_LIMIT)
+WITHIN(exp_c64, EXP_C64, c64, BEYOND_EXP_C64, exp_turned_c64)
+WITHIN(sin_c64, SIN_C64, c64, BEYOND_SIN_C64, sin_turned_c64)
+WITHIN(cos_c64, COS_C64, c64, BEYOND_SIN_C64, cos_turned_c64)
+WITHIN(exp_c128, EXP_C128, c128, BEYOND_EXP_C128, exp_turned_c128)
+WITHIN(sin_c128, SIN_C128, c128, BEYOND_SIN_C128, sin_turned_c128)
+WITHIN(cos_c128, COS_C128, c128, BEYOND_SIN_C128, cos_turned_c128)
+#define EXP_C64  exp_c64
+#define SIN_C64  sin_c64
+#define COS_C64  cos_c64
+#define EXP_C128 exp_c128
+#define SIN_C128 sin_c128
+#define COS_C128 cos_c128
+
 /* Of float32 the range is one of bits, which `key` has counted from 0, so that the greatest says of all; it is asked
  * more seldom, as the loops are short. */
 #define LONG_PART 1024

@@ -1,6 +1,7 @@
-/* Logarithms of complex numbers, written so that a compiler can vectorise a loop over them: the real part is half of
- * the logarithm of the square of the absolute value, the imaginary part the angle. Near 1 the square less 1 is what
- * counts, and is known to its own digits. Included by loops.c alone. */
+/* Functions of complex numbers, written so that a compiler can vectorise a loop over them. The real part of a logarithm
+ * is half of that of the square of the absolute value, the imaginary part the angle; near 1 the square less 1 is what
+ * counts, and is known to its own digits. Exponentials and sines are products of what they are of one part, which has a
+ * size, and of the other, an angle. Included by loops.c alone. */
 #ifndef KN_MATH_COMPLEX_H
 #define KN_MATH_COMPLEX_H
 
@@ -17,14 +18,14 @@ ALWAYS_INLINE double of_square(double x, double y, double h, double v)
 }
 
 /* Of parts of float32, whose squares are exact in double: h = less + 1. */
-static inline float half_log_wide(double x, double y, double h, double less)
+ALWAYS_INLINE float half_log_wide(double x, double y, double h, double less)
 {
     struct parts p = parts_of(h);
     double f = p.k == 0 ? less : p.m - 1, v = 0.5 * fma_(p.k, LN2, log_ratio(f / (2 + f)));
     return (float)of_square(x, y, h, v);
 }
 
-static inline c64 log_c64(c64 a)
+ALWAYS_INLINE c64 log_c64(c64 a)
 {
     float x = __real__ a, y = __imag__ a;
     double great = fabsf(x) > fabsf(y) ? x : y, small = fabsf(x) > fabsf(y) ? y : x, p = great * great,
@@ -32,7 +33,7 @@ static inline c64 log_c64(c64 a)
     return __builtin_complex(half_log_wide(x, y, p + q, (p - 1) + q), atan2_f32(y, x));
 }
 
-static inline c64 log1p_c64(c64 a)
+ALWAYS_INLINE c64 log1p_c64(c64 a)
 {
     double x = __real__ a, y = __imag__ a, q = y * y;
     return __builtin_complex(half_log_wide(x, y, (1 + x) * (1 + x) + q, x * (2 + x) + q),
@@ -80,5 +81,27 @@ ALWAYS_INLINE c128 log1p_c128(c128 a)
     s.less = s.k == 0 ? less : s.less;
     return __builtin_complex(half_log(x, y, s), atan2_f64(y, 1 + x));
 }
+
+/* Of sizes up to `most`, of which all powers are numbers with leading digits, and angles up to `limit`. */
+#define COMPLEX_TURNS(T, R, exp_of, sinh_of, cosh_of, turned)                                                          \
+    ALWAYS_INLINE T exp_turned_##T(T a)                                                                                \
+    {                                                                                                                  \
+        R size = exp_of(__real__ a), angle = __imag__ a;                                                               \
+        return __builtin_complex(size * turned(angle, 1), angle == 0 ? angle : size * turned(angle, 0));               \
+    }                                                                                                                  \
+    ALWAYS_INLINE T sin_turned_##T(T a)                                                                                \
+    {                                                                                                                  \
+        R angle = __real__ a, size = __imag__ a;                                                                       \
+        return __builtin_complex(angle == 0 ? angle : turned(angle, 0) * cosh_of(size),                                \
+                                 turned(angle, 1) * sinh_of(size));                                                    \
+    }                                                                                                                  \
+    ALWAYS_INLINE T cos_turned_##T(T a)                                                                                \
+    {                                                                                                                  \
+        R angle = __real__ a, size = __imag__ a;                                                                       \
+        return __builtin_complex(turned(angle, 1) * cosh_of(size),                                                     \
+                                 -(angle == 0 ? angle * size : turned(angle, 0) * sinh_of(size)));                     \
+    }
+COMPLEX_TURNS(c64, float, exp_near, sinh_f32, cosh_f32, sin_turned)
+COMPLEX_TURNS(c128, double, exp_near_f64, sinh_f64, cosh_f64, sin_turned_f64)
 
 #endif

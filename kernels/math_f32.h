@@ -13,6 +13,9 @@
 #include <stdint.h>
 #include <string.h>
 
+/* Functions so large that compilers would call them where they are wanted twice, and then no loop is vectorised. */
+#define ALWAYS_INLINE __attribute__((always_inline)) static inline
+
 static inline double double_of_bits(uint64_t bits)
 {
     double v;
@@ -88,7 +91,7 @@ struct parts {
     double k, m;
 };
 
-static inline struct parts parts_of(double x)
+ALWAYS_INLINE struct parts parts_of(double x)
 {
     uint64_t bits = bits_of_double(x) - (0x3fe6a09e667f3bcdu - (1024ull << 52)); /* positive of every exponent */
     return (struct parts){double_of_bits(bits >> 52 | 0x4330000000000000u) - (0x1p52 + 1024),
@@ -96,7 +99,7 @@ static inline struct parts parts_of(double x)
 }
 
 /* log((1 + s) / (1 - s)) = 2 atanh(s) of |s| <= 0.1716; the error is 4.2e-12. */
-static inline double log_ratio(double s)
+ALWAYS_INLINE double log_ratio(double s)
 {
     double z = s * s;
     double p = 0x1.e3b04d5240861p-4;

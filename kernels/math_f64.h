@@ -9,13 +9,10 @@
 
 #include "kernels/math_f32.h"
 
-/* Functions so large that compilers would call them where they are wanted twice, and then no loop is vectorised. */
-#define ALWAYS_INLINE __attribute__((always_inline)) static inline
-
-#define LN2_HIGH      0x1.62e42feep-1
-#define LN2_LOW       0x1.a39ef35793c76p-33
-#define LOG2E_HIGH    0x1.715476p+0
-#define LOG2E_LOW     0x1.4ae0bf85ddf44p-26
+#define LN2_HIGH   0x1.62e42feep-1
+#define LN2_LOW    0x1.a39ef35793c76p-33
+#define LOG2E_HIGH 0x1.715476p+0
+#define LOG2E_LOW  0x1.4ae0bf85ddf44p-26
 
 /* The first 26 digits, so that products of two such numbers are exact. */
 static inline double first_half(double v)

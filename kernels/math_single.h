@@ -7,6 +7,7 @@
 #ifndef KN_MATH_SINGLE_H
 #define KN_MATH_SINGLE_H
 
+#include "kernels/math_f32.h"
 #include "runtime/dtype.h"
 #include <math.h>
 #include <stdint.h>
@@ -65,7 +66,7 @@ struct single_power {
     float p, shifted;
 };
 
-static inline struct single_power single_power_of(float x)
+ALWAYS_INLINE struct single_power single_power_of(float x)
 {
     float shifted = fmaf_(x, SINGLE_LOG2E, SINGLE_ROUNDER), r = beside_powers(x, shifted - SINGLE_ROUNDER), r2 = r * r;
     float p = fmaf_(fmaf_(0x1.6a495cp-10f, r, 0x1.1239a0p-7f), r2, fmaf_(0x1.5558b4p-5f, r, 0x1.555492p-3f));
@@ -79,7 +80,7 @@ static inline float exp_f32(float a)
     return scaled_single(e.p, e.shifted);
 }
 
-static inline float exp_near(float a)
+ALWAYS_INLINE float exp_near(float a)
 {
     struct single_power e = single_power_of(a);
     return scaled_near(e.p, e.shifted);
@@ -126,7 +127,7 @@ struct hyperbolic {
     float sine, cosine, high, low;
 };
 
-static inline struct hyperbolic hyperbolic_of(float a)
+ALWAYS_INLINE struct hyperbolic hyperbolic_of(float a)
 {
     float x = single_at_most(fabsf(a), 89.5f), shifted = fmaf_(x, SINGLE_LOG2E, -0.195f) + SINGLE_ROUNDER;
     float r = beside_powers(x, shifted - SINGLE_ROUNDER), z = r * r;
@@ -137,14 +138,14 @@ static inline struct hyperbolic hyperbolic_of(float a)
                                rt_float_from_bits(0x3e800000 - (uint32_t)least)};
 }
 
-static inline float sinh_f32(float a)
+ALWAYS_INLINE float sinh_f32(float a)
 {
     struct hyperbolic h = hyperbolic_of(a);
     float sum = h.high + h.low, difference = h.high - h.low;
     return copysignf(2 * (fmaf_(h.sine, sum, h.cosine * difference) + difference), a);
 }
 
-static inline float cosh_f32(float a)
+ALWAYS_INLINE float cosh_f32(float a)
 {
     struct hyperbolic h = hyperbolic_of(a);
     float sum = h.high + h.low, difference = h.high - h.low;
@@ -314,7 +315,7 @@ struct single_turn {
     uint32_t n;
 };
 
-static inline struct single_turn single_turn_of(float a)
+ALWAYS_INLINE struct single_turn single_turn_of(float a)
 {
     float shifted = fmaf_(a, 0x1.45f306p-1f, SINGLE_ROUNDER), k = shifted - SINGLE_ROUNDER;
     float first = fmaf_(k, -0x1.921fb6p0f, a), next = k * 0x1.777a5cp-25f, r = first + next;
@@ -323,7 +324,7 @@ static inline struct single_turn single_turn_of(float a)
 }
 
 /* sin(a) for turn 0, cos(a) for turn 1. */
-static inline float sin_turned(float a, uint32_t turn)
+ALWAYS_INLINE float sin_turned(float a, uint32_t turn)
 {
     struct single_turn t = single_turn_of(a);
     uint32_t n = t.n + turn;
@@ -377,7 +378,7 @@ static inline float acos_f32(float a)
 }
 
 /* from pi / 2 / HALF_PI + atan(t) of |t| <= 1. */
-static inline float atan_from(float from, float t)
+ALWAYS_INLINE float atan_from(float from, float t)
 {
     float z = t * t, z2 = z * z, z4 = z2 * z2;
     float p = four_singles(z, z2, 0x1.64c1cep-7f, -0x1.fdfc1cp-6f, 0x1.da5ed4p-5f, -0x1.58155ep-4f);
@@ -394,7 +395,7 @@ static inline float atan_f32(float a)
 }
 
 /* Of two infinities as of two equal numbers, of two zeros as of 0 and another. */
-static inline float atan2_f32(float a, float b)
+ALWAYS_INLINE float atan2_f32(float a, float b)
 {
     float y = fabsf(a), x = fabsf(b), small = y > x ? x : y, great = single_at_least(y > x ? y : x, 0x1p-149f);
     float t = small == great ? 1 : small / great, from = y > x ? HALF_PI : rt_float_bits(b) >> 31 ? 2 * HALF_PI : 0;

@@ -1,5 +1,6 @@
-/* Logarithms of complex numbers: both parts against long double, near the circle of numbers whose logarithms have no
- * real part, of all magnitudes, and of zeros, infinities and NaN; and the same bits with every instruction set. */
+/* Logarithms, exponentials and sines of complex numbers: both parts against long double, of logarithms near the circle
+ * of numbers where they have no real part, of all magnitudes, and of zeros, infinities and NaN; and the same bits in
+ * every layout and with every instruction set. */
 #include "tests/unit/levels.h"
 #include "tests/unit/ops_reference.h"
 
@@ -80,13 +81,63 @@ TEST(logarithms_of_complex_numbers)
         }
 }
 
-static uint64_t bits_of_logarithms(void)
+/* Parts of up to 60, of some up to 800 and to 1e6, which are beyond what most are within. */
+static struct rt_array turns(enum rt_dtype t, enum kn_op op)
+{
+    int64_t n = NUMBERS;
+    struct rt_array a = {0};
+    uint64_t state = 88172645463325252u;
+    OK(rt_array_new(test_device(), t, 1, &n, &a, e));
+    for (int64_t i = 0; i < n; i++) {
+        double part[2];
+        for (int k = 0; k < 2; k++) {
+            state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+            part[k] = (double)(state >> 11) * 0x1p-52 - 1;
+        }
+        double size = part[0] * (i % 50 == 49 ? 800 : 60), angle = part[1] * (i % 50 == 48 ? 1e6 : 60);
+        struct rt_complex z = op == KN_EXP ? (struct rt_complex){size, angle} : (struct rt_complex){angle, size};
+        if (i < 25) z = (struct rt_complex){edges[i % 5], edges[i / 5]};
+        rt_store_complex(t, element(&a, i), z);
+    }
+    return a;
+}
+
+static const enum kn_op turned[] = {KN_EXP, KN_SIN, KN_COS};
+enum { TURNED = sizeof turned / sizeof *turned };
+
+TEST(exponentials_and_sines_of_complex_numbers)
+{
+    for (int single = 0; single < 2; single++)
+        for (int k = 0; k < TURNED; k++) {
+            enum rt_dtype t = single ? RT_COMPLEX64 : RT_COMPLEX128;
+            enum kn_op op = turned[k];
+            ARRAYS a = turns(t, op), out = applied(op, &a);
+            for (int64_t i = 0; i < NUMBERS; i++) {
+                struct rt_complex z = rt_load_complex(t, element(&a, i)), v = rt_load_complex(t, element(&out, i));
+                long double _Complex want = reference_complex(op, CMPLXL(z.re, z.im), 0, 0);
+                long double parts[] = {creall(want), cimagl(want)};
+                for (int p = 0; p < 2; p++) { /* those that are too great for the dtype are infinite */
+                    long double rounded = single ? (float)parts[p] : (double)parts[p];
+                    check_part(op, t, z, p ? v.im : v.re, isinf(rounded) ? rounded : parts[p], 4);
+                }
+                if (i % 7) continue;
+                ARRAYS x = {0}, alone = {0};
+                OK(rt_array_slice(&a, 0, i, 1, 1, &x, e));
+                alone = applied(op, &x);
+                if (memcmp(element(&alone, 0), element(&out, i), rt_dtypes[t].size))
+                    FAIL("%s of %a, %a in %s is another one alone", kn_ops[op].name, z.re, z.im, rt_dtypes[t].name);
+            }
+        }
+}
+
+static uint64_t bits_of_all(void)
 {
     uint64_t sum = 0xcbf29ce484222325u;
     for (int single = 0; single < 2; single++)
-        for (int k = 0; k < LOGARITHMS; k++) {
+        for (int k = 0; k < LOGARITHMS + TURNED; k++) {
             enum rt_dtype t = single ? RT_COMPLEX64 : RT_COMPLEX128;
-            ARRAYS a = numbers(t, 0), out = applied(logarithms[k], &a);
+            enum kn_op op = k < LOGARITHMS ? logarithms[k] : turned[k - LOGARITHMS];
+            ARRAYS a = k < LOGARITHMS ? numbers(t, 0) : turns(t, op), out = applied(op, &a);
             for (int64_t i = 0; i < NUMBERS; i++) {
                 struct rt_complex v = rt_load_complex(t, element(&out, i));
                 double parts[] = {v.re, v.im};
@@ -100,7 +151,7 @@ static uint64_t bits_of_logarithms(void)
     return sum;
 }
 
-TEST(logarithms_give_the_same_bits_with_every_instruction_set)
+TEST(they_give_the_same_bits_with_every_instruction_set)
 {
-    check_levels(bits_of_logarithms);
+    check_levels(bits_of_all);
 }
