@@ -1,13 +1,16 @@
 /* Sorting on the host threads, by keys (keys.h). Values are sorted as keys alone and made from the keys again; indices
  * as records of key and index, of 8 bytes where that can be (sort_records.h). Keys of 4 and 8 bytes, and records of 8,
- * are sorted in place by vectors where the processor can (quicksort.h), and so are elements of 2 bytes as keys of 4.
- * The keys of long rows of elements of 1 and 2 bytes are counted. All else is sorted by a radix sort, which looks at
- * every byte of a key once. Short rows are sorted beside each other, a long row by all threads. */
+ * are sorted in place by vectors where the processor can (quicksort.h), and so are elements of 2 bytes, and of 1 in
+ * short rows, as keys of 4. The keys of long rows of elements of 1 and 2 bytes are counted. All else is sorted by a
+ * radix sort, which looks at every byte of a key once. Short rows are sorted beside each other, a long row by all
+ * threads. */
 #include <stdlib.h>
 #include <string.h>
 #include "kernels/sort_records.h"
 #include "runtime/interrupt.h"
 #include "runtime/threads.h"
+
+#define LONG_BYTES 8192 /* elements of 1 byte of a row for which one round of a radix sort is as quick as vectors */
 
 /* A long row cut into slices, one for each thread. */
 struct slices {
@@ -247,7 +250,8 @@ static struct job job_of(const struct kn_sorter *s, void *values, int64_t *indic
     j.record_bytes = j.record == KEY32 ? 4 : j.record == PAIR64 ? sizeof(struct pair) : 8;
     const bool whole = j.record_bytes == j.element_bytes;
     const bool shared = j.record == PAIR32 || j.record == SHORT64;
-    j.quick = (shared || (j.record == KEY32 && j.element_bytes > 1) || j.record == KEY64) && kn_quick_available();
+    const bool by_one_byte = j.record == KEY32 && j.element_bytes == 1 && s->length >= LONG_BYTES;
+    j.quick = (shared || (j.record == KEY32 && !by_one_byte) || j.record == KEY64) && kn_quick_available();
     j.in_values = j.quick && whole && !indices;
     j.in_indices = j.quick && shared && (!s->places || s->parts);
     j.row_bytes = j.in_values || j.in_indices ? 0 : (j.quick ? 1 : 2) * (size_t)s->length * j.record_bytes;

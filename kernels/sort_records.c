@@ -181,24 +181,45 @@ void kn_sort_mend(const struct job *j, const char *row, uint64_t *records, size_
     }
 }
 
-/* ---- keys of integers that are as wide, and elements of such keys ---- */
+/* ---- keys of integers, and elements of such keys ---- */
 
 static bool are_turned(const struct job *j)
 {
-    return j->kind != KN_KEY_FLOAT && (j->record == KEY64 || (j->record == KEY32 && j->element_bytes == 4));
+    return j->kind != KN_KEY_FLOAT && (j->record == KEY32 || j->record == KEY64);
 }
 
-static void turn(const struct job *j, void *to, const void *from, size_t n)
+#define TURN(name, TO, FROM)                                                                                           \
+    static void name(TO *to, const FROM *from, uint64_t turned, size_t n)                                              \
+    {                                                                                                                  \
+        for (size_t i = 0; i < n; i++) to[i] = (TO)(from[i] ^ turned);                                                 \
+    }
+TURN(turn_8, uint32_t, uint8_t)
+TURN(turn_16, uint32_t, uint16_t)
+TURN(turn_32, uint32_t, uint32_t)
+TURN(turn_64, uint64_t, uint64_t)
+TURN(turn_back_8, uint8_t, uint32_t)
+TURN(turn_back_16, uint16_t, uint32_t)
+
+/* Elements to keys, or back. */
+static void turn(const struct job *j, void *to, const void *from, bool back, size_t n)
 {
-    const uint64_t turned = (j->kind == KN_KEY_SIGNED ? j->top : 0) ^ j->flip;
-    if (j->record == KEY32) {
-        const uint32_t *elements = from;
-        uint32_t *keys = to;
-        for (size_t i = 0; i < n; i++) keys[i] = elements[i] ^ (uint32_t)turned;
-    } else {
-        const uint64_t *elements = from;
-        uint64_t *keys = to;
-        for (size_t i = 0; i < n; i++) keys[i] = elements[i] ^ turned;
+    const uint64_t turned = ((j->kind == KN_KEY_SIGNED ? j->top : 0) ^ j->flip) & (j->top | (j->top - 1));
+    switch (j->element_bytes) {
+    case 1: back ? turn_back_8(to, from, turned, n) : turn_8(to, from, turned, n); break;
+    case 2: back ? turn_back_16(to, from, turned, n) : turn_16(to, from, turned, n); break;
+    case 4: turn_32(to, from, turned, n); break;
+    default: turn_64(to, from, turned, n);
+    }
+}
+
+/* Such keys above the index of each element. */
+static void pair(const struct job *j, const char *row, uint64_t *records, size_t begin, size_t end)
+{
+    uint32_t keys[CHUNK];
+    for (size_t at = begin, n; at < end; at += n) {
+        n = end - at < CHUNK ? end - at : CHUNK;
+        turn(j, keys, row + at * j->element_bytes, false, n);
+        for (size_t i = 0; i < n; i++) records[at - begin + i] = (uint64_t)keys[i] << 32 | (uint32_t)(at + i);
     }
 }
 
@@ -210,7 +231,9 @@ void kn_sort_make(const struct job *j, const char *row, void *records, size_t be
     if (j->record == SHORT64)
         make_short(j, row, records, begin, end);
     else if (are_turned(j))
-        turn(j, records, from, end - begin);
+        turn(j, records, from, false, end - begin);
+    else if (j->kind != KN_KEY_FLOAT && j->record == PAIR32)
+        pair(j, row, records, begin, end);
     else if (j->quick && j->kind == KN_KEY_FLOAT && j->record == KEY32 && j->element_bytes == 4)
         j->loops->sorted_32(records, from, j->flip != 0, end - begin);
     else if (j->quick && j->kind == KN_KEY_FLOAT && j->record == KEY64)
@@ -228,7 +251,7 @@ void kn_sort_write(const struct job *j, int64_t r, const void *records, size_t b
     if ((j->record == PAIR32 || j->record == SHORT64) && !j->values)
         write_indices((const uint64_t *)records + begin, j->indices + first, end - begin, kn_sort_index_mask(j));
     else if (are_turned(j))
-        turn(j, to, (const char *)records + begin * j->record_bytes, end - begin);
+        turn(j, to, (const char *)records + begin * j->record_bytes, true, end - begin);
     else if (j->quick && j->kind == KN_KEY_FLOAT && j->record == KEY32 && j->element_bytes == 4)
         j->loops->unsorted_32(to, (const uint32_t *)records + begin, j->flip != 0, end - begin);
     else if (j->quick && j->kind == KN_KEY_FLOAT && j->record == KEY64)

@@ -212,6 +212,9 @@ local function sort_rows_of_few(length, dtypes)
 end
 
 t.test("long rows of few different elements", function()
+  for _, length in ipairs { 8191, 8192 } do -- by vectors, and byte by byte
+    sort_rows_of_few(length, { "int8", "uint8", "int16", "uint16", "int32", "int64", "bool" })
+  end
   sort_rows_of_few(70001, { "int8", "uint8", "int16", "uint16", "float16", "bfloat16", "bool" })
   sort_rows_of_few(t.brief(500003, 70001), { "int16", "uint16", "float16", "bfloat16" })
 end)
