@@ -93,6 +93,7 @@
 #define BEYOND_TRIG(v)       (fabsf(v) > TRIG_LIMIT)
 #define BEYOND_TURN(v)       (fabs(v) > TURN_LIMIT)
 #define BEYOND_EXP(v)        (fabs(v) > EXP_LIMIT)
+#define BEYOND_EXP2(v)       (fabs(v) > 1020)
 #define BEYOND_ERFINV(v)     (fabs(v) > ERFINV_LIMIT)
 #define BEYOND_ERFINV_F32(v) (fabsf(v) > (float)ERFINV_LIMIT)
 #define NOT_LGAMMA(v)        (!((v) >= 0x1p-1022))
@@ -107,6 +108,7 @@ TURNED(cos_f64, turned_f64, 1, COS_F64)
 WITHIN(tan_f32, TAN_F32, float, BEYOND_TRIG, tan_turned)
 WITHIN(tan_f64, TAN_F64, double, BEYOND_TURN, tan_turned_f64)
 WITHIN(exp_f64_near, EXP_F64, double, BEYOND_EXP, exp_near_f64)
+WITHIN(exp2_f64_near, EXP2_F64, double, BEYOND_EXP2, exp2_near_f64)
 WITHIN_BY(erfinv_near_f64, ERFINV_F64, double, BEYOND_ERFINV,
           IN_STEPS(double, erfinv_first(from[i]), (void)0, erfinv_last(from[i], y[i])))
 WITHIN_BY(erfinv_near_f32, ERFINV_F32, float, BEYOND_ERFINV_F32,
@@ -122,6 +124,7 @@ WITHIN(lgamma_f64, LGAMMA_F64, double, NOT_LGAMMA, lgamma_positive)
 #define COS_F64    cos_f64
 #define TAN_F64    tan_f64
 #define EXP_F64    exp_f64_near
+#define EXP2_F64   exp2_f64_near
 #define ERFINV_F64 erfinv_near_f64
 #define ERFINV_F32 erfinv_near_f32
 

@@ -73,6 +73,13 @@ static inline double exp2_f64(double a)
     return scaled_by(1 + (r + exp_rest(r, 0)), k);
 }
 
+/* Of |a| <= 1020. */
+static inline double exp2_near_f64(double a)
+{
+    double k = (a + ROUNDER) - ROUNDER, r = (a - k) * LN2;
+    return (1 + (r + exp_rest(r, 0))) * power_of(k);
+}
+
 static inline double expm1_f64(double a)
 {
     struct powers p = powers_of(at_least(at_most(a, 710), -60));

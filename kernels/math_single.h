@@ -54,11 +54,16 @@ static inline float scaled_near(float p, float shifted)
     return rt_float_from_bits(rt_float_bits(p) + (rt_float_bits(shifted) << 23));
 }
 
-/* Of every k from -252 to 254: by two factors of half the power, so that only the last product is rounded. */
+/* Of k from -150 to 128, with infinity and the numbers without leading digits, of whose last place m is a number of
+ * units: adding 2^23 leaves that rounded in the bits. Products that have no leading digits would take processors long.
+ */
 static inline float scaled_single(float p, float shifted)
 {
-    uint32_t k = rt_float_bits(shifted), half = k >> 1;
-    return p * rt_float_from_bits((half << 23) + 0x3f800000) * rt_float_from_bits(((k - half) << 23) + 0x3f800000);
+    int32_t bits = (int32_t)(rt_float_bits(p) + (rt_float_bits(shifted) << 23));
+    int32_t low = bits < 0x800000 ? bits : 0x800000, high = bits < 0x7f800000 ? bits : 0x7f800000;
+    float m = rt_float_from_bits((uint32_t)low + (149u << 23));
+    float v = rt_float_from_bits(bits < 0x800000 ? rt_float_bits(m + 0x1p23f) - 0x4b000000 : (uint32_t)high);
+    return p == p ? v : p;
 }
 
 /* e^x = 2^k p. */
@@ -97,7 +102,7 @@ static inline float exp2_part(float r)
 
 static inline float exp2_f32(float a)
 {
-    float x = single_at_least(single_at_most(a, 129), -151), shifted = x + SINGLE_ROUNDER;
+    float x = single_at_least(single_at_most(a, 128), -151), shifted = x + SINGLE_ROUNDER;
     return scaled_single(exp2_part(x - (shifted - SINGLE_ROUNDER)), shifted);
 }
 
