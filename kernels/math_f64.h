@@ -14,12 +14,6 @@
 #define LOG2E_HIGH 0x1.715476p+0
 #define LOG2E_LOW  0x1.4ae0bf85ddf44p-26
 
-/* The first 26 digits, so that products of two such numbers are exact. */
-static inline double first_half(double v)
-{
-    return double_of_bits(bits_of_double(v) >> 27 << 27);
-}
-
 /* e^x = 2^k (1 + (r + rest)) with |r| <= ln(2) / 2. */
 struct powers {
     double k, r, rest;
@@ -158,27 +152,24 @@ ALWAYS_INLINE double log_of_parts(struct parts x)
     return log_less(x, 0);
 }
 
-/* To another base: log(1 + f) as two numbers, times `high` + `low`, which is 1 / log(base), and k times that of 2. */
-ALWAYS_INLINE double log_to_base(struct parts x, double high, double low, double two_high, double two_low)
+/* To another base: log(1 + f) = f - less times `by` + `rest`, which is 1 / log(base), and k times that of 2. */
+ALWAYS_INLINE double log_to_base(struct parts x, double by, double rest, double two_high, double two_low)
 {
     double f = x.m - 1;
     struct logarithm l = logarithm_of(f);
-    double first = first_half(f - l.square);
-    double rest = ((f - first) - l.square) + l.lower;
-    double k = x.k * two_high, v = first * high, sum = k + v;
-    double lower = x.k * two_low + (rest + first) * low + rest * high;
-    lower += (k - sum) + v;
-    return sum + lower;
+    double k = x.k * two_high, v = f * by, sum = k + v, lower = fma_(f, rest, fma_(f, by, -v));
+    lower = fma_(l.lower - l.square, by, fma_(x.k, two_low, lower));
+    return sum + (lower + ((k - sum) + v));
 }
 
 ALWAYS_INLINE double log2_of_parts(struct parts x)
 {
-    return log_to_base(x, LOG2E_HIGH, LOG2E_LOW, 1, 0);
+    return log_to_base(x, LOG2E, 0x1.777d0ffda0d24p-56, 1, 0);
 }
 
 ALWAYS_INLINE double log10_of_parts(struct parts x)
 {
-    return log_to_base(x, 0x1.bcb7b1p-2, 0x1.49b9438ca9aaep-28, 0x1.34413509ep-2, 0x1.79fef311f12b3p-38);
+    return log_to_base(x, 0x1.bcb7b1526e50ep-2, 0x1.95355baaafad3p-57, 0x1.34413509ep-2, 0x1.79fef311f12b3p-38);
 }
 
 static inline double log_f64(double a)
