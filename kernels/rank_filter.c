@@ -11,6 +11,7 @@
 #define CHUNK  4096  /* results of a line that are one piece of work */
 #define GRAIN  16384 /* elements that are turned into keys by one thread */
 #define LINEAR 16    /* elements of a window up to which places are looked for one by one */
+#define LARGE  1024  /* elements of a window from which on a piece of a line may take long */
 
 struct filter {
     const struct rt_array *a; /* contiguous */
@@ -87,7 +88,7 @@ static void make_keys(const struct filter *f, const void *from, void *keys, size
         for (int64_t i = 0;; i++) {                                                                                    \
             const bool nan = f->spreads && window[count - 1] == (T) ~(T)0;                                             \
             to[i] = nan ? (T) ~(T)0 : window[f->rank];                                                                 \
-            if (i == n - 1) break;                                                                                     \
+            if (i == n - 1 || (count >= LARGE && rt_interrupted())) break;                                             \
             for (int64_t k = 0; k < f->height; k++) {                                                                  \
                 const T *row = at + f->rows[k] + i;                                                                    \
                 replace_##bits(window, count, row[0], row[f->width]);                                                  \

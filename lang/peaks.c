@@ -196,10 +196,11 @@ static void find_bases(struct peaks *p, bool right, struct higher *pile)
 }
 
 /* How wide it is at a part of its prominence below its top, between elements on the straight lines. */
-static void find_widths(struct peaks *p, double part)
+static void find_widths(lua_State *L, struct peaks *p, double part)
 {
     const double *x = p->x;
     for (int64_t i = 0; i < p->count; i++) {
+        if (i % 16 == 0) lg_poll(L); /* below the bases of small peaks the ways may be as long as the row */
         const int64_t at = p->at[i], first = (int64_t)p->is[LEFT_BASE][i], last = (int64_t)p->is[RIGHT_BASE][i];
         double height = x[at] - p->is[PROMINENCE][i] * part;
         int64_t left = at, right = at;
@@ -361,7 +362,7 @@ static void push_wanted(lua_State *L, struct peaks *p, const struct wishes *w)
     if (w->prominence.given) keep(p, &w->prominence, PROMINENCE, PROMINENCE);
     if (!w->width.given) return;
     push_room(L, p, WIDTH, RIGHT_IP, p->count);
-    find_widths(p, w->part);
+    find_widths(L, p, w->part);
     keep(p, &w->width, WIDTH, WIDTH);
 }
 

@@ -196,6 +196,24 @@ def test_interrupt_of_a_script(env):
     assert p.returncode == 1 and "interrupted" in err.lower() and "(command line):1" in err
 
 
+@pytest.mark.parametrize("array, call", [
+    ("local x = gpu.range(0, 4e6, 1, 'float64') x = (x % 2 * x):clone() x[1] = -1", "gpu.find_peaks(x, {width = 0, rel_height = 3})"),
+    ("local x = gpu.rand(64, 6000)", "gpu.ndimage.rank_filter(x, 3, 1501)"),
+], ids=["widths of peaks", "ranks of large windows"])
+def test_interrupt_of_a_function(env, array, call):
+    """Of what would take many minutes."""
+    p = subprocess.Popen([BINARY, "-e", f"{array} print(x:sum() > 0) io.stdout:flush() {call}"], env=env, stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE, text=True)
+    try:
+        assert p.stdout.readline() == "true\n"
+        time.sleep(1)  # it is at it
+        p.send_signal(signal.SIGINT)
+        _, err = p.communicate(timeout=PATIENCE)
+        assert p.returncode == 1 and "interrupted" in err.lower()
+    finally:
+        p.kill()
+
+
 def test_shell_on_a_pipe(cli):
     r = cli("-i", stdin="x = 20\nfor i = 1, 2 do\n  x = x + 1\nend\nx\nerror('bad')\nx + 1\n")
     assert r.returncode == 0
