@@ -253,6 +253,7 @@ static bool launch_start(struct simt_observer *o, const struct simt_launch *l, s
     if (c->releases_some && !c->spots) return no_memory(fault, l);
     if (!simt_inputs_find(c) || !simt_steady_begin(c)) return no_memory(fault, l);
     c->observer.watch = c->watch;
+    c->observer.way = c->follows_texels;
     return true;
 }
 

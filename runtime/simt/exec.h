@@ -286,6 +286,7 @@ struct simt_times {
 struct simt_observer {
     bool tracks_writes;   /* it tells simt_written_bits what is written: simt_wrote_everything is not wanted */
     const uint8_t *watch; /* by pc: not 0 where `before` is to be called; NULL: everywhere */
+    unsigned way;         /* `watch` is the same for all launches of a function that have the same number here */
     /* For generated code, which runs watched launches when there are both. All lanes of a warp are about to touch what
      * the instruction says: lanes 0 to 15 from `first` on, the others from `second` on, `step` bytes apart; then so
      * many times in all as the low half of `more` says, as many bytes further on as its high half says, for

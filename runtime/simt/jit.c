@@ -41,7 +41,7 @@ struct waits {             /* where lanes wait that have parted */
 struct jit_code {
     struct jit_code *next;
     const struct function *function;
-    bool watched; /* for observers */
+    unsigned watched; /* 0: for no observer, else above its way of watching */
     struct jit_form special[SR_TID_Z + 1];
     unsigned block[3]; /* the shape of those it was last asked for */
     uint8_t *bytes;    /* NULL: there is none for this shape */
@@ -208,6 +208,11 @@ static bool same_forms(const struct jit_form *a, const struct jit_form *b)
     return true;
 }
 
+static unsigned watched_by(const struct simt_observer *o)
+{
+    return o ? 1 + o->way : 0;
+}
+
 /* The code for blocks of another shape: that of one whose indices look alike, or new code. NULL without memory. */
 static struct jit_code *code_of_forms(struct jit_code **list, const struct simt_program *p, const struct function *f,
                                       const unsigned block[3], const struct simt_observer *o)
@@ -215,10 +220,10 @@ static struct jit_code *code_of_forms(struct jit_code **list, const struct simt_
     struct jit_form special[SR_TID_Z + 1];
     struct jit_code *c = *list;
     for (int d = 0; d <= SR_TID_Z; d++) special[d] = thread_form(block, d);
-    while (c && (c->function != f || c->watched != (o != NULL) || !same_forms(c->special, special))) c = c->next;
+    while (c && (c->function != f || c->watched != watched_by(o) || !same_forms(c->special, special))) c = c->next;
     if (!c && (c = rt_calloc(1, sizeof *c))) {
         c->function = f;
-        c->watched = o;
+        c->watched = watched_by(o);
         memcpy(c->special, special, sizeof special);
         build(c, p, vector_bits(), o);
         c->next = *list;
@@ -237,7 +242,7 @@ const struct jit_code *simt_jit_code(const struct simt_program *p, const struct 
     struct jit_code **list = &((struct simt_program *)(uintptr_t)p)->jit, *c;
     pthread_mutex_lock(&lock);
     for (c = *list; c; c = c->next)
-        if (c->function == f && c->watched == (o != NULL) && !memcmp(c->block, block, sizeof c->block)) break;
+        if (c->function == f && c->watched == watched_by(o) && !memcmp(c->block, block, sizeof c->block)) break;
     if (!c) c = code_of_forms(list, p, f, block, o);
     pthread_mutex_unlock(&lock);
     return c && c->bytes ? c : NULL;

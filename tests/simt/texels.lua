@@ -41,6 +41,20 @@ end
 
 local function surface(...) return gpu.surface(gpu.zeros(...)) end
 
+---- before any texture is over memory, which decides what is watched
+t.test("a kernel that was checked with a texture of its own memory first", function()
+  local x, apart = gpu.zeros(128), gpu.texture(gpu.zeros(128))
+  local k = gpu.kernel [[
+    __global__ void k(cudaTextureObject_t t, float *out, int n) {
+      int i = blockIdx.x * blockDim.x + threadIdx.x;
+      if (n) out[i] = tex1Dfetch<float>(t, i ^ 33) + 1;
+    }]]
+  t.eq(#gpu.check(function() k(2, 64)(apart, x, 0) end), 0)
+  local found = gpu.check(function() k(2, 64)(gpu.texture(x, { fetch = true }), x, 1) end)
+  t.eq(#found, 1)
+  t.eq(found[1].kind, "race")
+end)
+
 ---- faulty
 faulty("a neighbour's element of a surface without a barrier", {
   "1: race: element (0, 0) of s written here and read in line 2 by another thread, with nothing that orders them", hint_between(1, 2),
