@@ -51,17 +51,21 @@ static int result_of(const struct ptx_insn *in)
     return in->operand_count && in->operands[0].kind == PTX_OP_REG ? in->operands[0].reg : -1;
 }
 
-/* What comes of the divisor in a step, and of what it comes. */
-static void find_related(const struct ptx_func *f, struct registers *divisor)
+/* Of what the divisor comes before the division at `at`, and what comes of it and of these in two steps: much may come
+ * of one value, as a thread's number, so the former have half of the room first. */
+static void find_related(const struct ptx_func *f, size_t at, struct registers *divisor)
 {
-    static const char *const steps[] = {"mov", "cvt", "add", "sub", "and", "or", "neg", "abs"};
+    static const char *const steps[] = {"mov", "cvt", "add", "sub", "and", "or", "neg", "abs", "shl", "mul"};
+    for (size_t k = at; k-- > 0 && divisor->count < MOST / 2;) {
+        const struct ptx_insn *in = &f->insns[k];
+        if (in->operand_count < 2 || !has(divisor, result_of(in)) || !ONE_OF(in->opcode, steps)) continue;
+        if (in->operands[1].kind == PTX_OP_REG) add(divisor, in->operands[1].reg);
+    }
     for (int pass = 0; pass < 2; pass++)
-        for (size_t k = 0; k < f->insn_count; k++) {
+        for (size_t k = 0; k < f->insn_count && divisor->count < MOST; k++) {
             const struct ptx_insn *in = &f->insns[k];
-            int to = result_of(in);
-            if (to < 0 || in->operand_count < 2 || !ONE_OF(in->opcode, steps)) continue;
-            if (uses(in, 1, divisor)) add(divisor, to);
-            if (has(divisor, to) && in->operands[1].kind == PTX_OP_REG) add(divisor, in->operands[1].reg);
+            if (in->operand_count < 2 || !uses(in, 1, divisor) || !ONE_OF(in->opcode, steps)) continue;
+            add(divisor, result_of(in));
         }
 }
 
@@ -113,6 +117,6 @@ bool simt_is_early(const struct ptx_func *f, const struct ptx_insn *in)
     size_t at = (size_t)(in - f->insns);
     if (!divides || in->operand_count != 3 || in->operands[2].kind != PTX_OP_REG || result_of(in) < 0) return false;
     struct registers divisor = {.items = {in->operands[2].reg}, .count = 1};
-    find_related(f, &divisor);
+    find_related(f, at, &divisor);
     return is_tested_behind(f, at, &divisor) && !is_used_there(f, at);
 }

@@ -139,7 +139,7 @@ static unsigned divisions(const char *before, const char *in_loop)
     snprintf(text, sizeof text,
              HEAD
              ".visible .entry k(.param .u64 x)\n{\n"
-             ".reg .b16 %%h<4>; .reg .b32 %%r<9>; .reg .b64 %%rd<4>; .reg .pred %%p<4>;\n"
+             ".reg .b16 %%h<4>; .reg .b32 %%r<30>; .reg .b64 %%rd<4>; .reg .pred %%p<4>;\n"
              "ld.param.u64 %%rd1, [x]; ld.global.u16 %%h1, [%%rd1]; cvt.s32.s16 %%r1, %%h1; add.s16 %%h2, %%h1, 1;\n"
              "mov.u32 %%r2, 5; mov.u32 %%r3, 0; mov.u32 %%r4, 8; %s\n"
              "L: mov.u32 %%r5, 1; %s\n"
@@ -168,6 +168,16 @@ TEST(a_quotient_that_nobody_wants)
     CHECK_INT(
         divisions("rem.s32 %r6, %r4, %r1; setp.eq.s32 %p1, %r1, 0; selp.b32 %r6, 0, %r6, %p1;", "mov.u32 %r5, %r6;"),
         0);
+    CHECK_INT(divisions("shl.b32 %r7, %r1, 20; rem.s32 %r6, %r4, %r7;",
+                        "setp.eq.s32 %p1, %r1, 0; @%p1 bra N; mov.u32 %r5, %r6;"),
+              0);
+    CHECK_INT(divisions("shl.b32 %r7, %r1, 20; and.b32 %r10, %r7, 1; and.b32 %r11, %r7, 2; and.b32 %r12, %r7, 3;"
+                        "and.b32 %r13, %r7, 4; and.b32 %r14, %r7, 5; and.b32 %r15, %r7, 6; and.b32 %r16, %r7, 7;"
+                        "and.b32 %r17, %r7, 8; and.b32 %r18, %r7, 9; and.b32 %r19, %r7, 10; and.b32 %r20, %r7, 11;"
+                        "and.b32 %r21, %r7, 12; and.b32 %r22, %r7, 13; and.b32 %r23, %r7, 14; and.b32 %r24, %r7, 15;"
+                        "rem.s32 %r6, %r4, %r7;",
+                        "setp.eq.s16 %p1, %h1, 0; @%p1 bra N; mov.u32 %r5, %r6;"),
+              0);
     CHECK_INT(divisions("rem.s32 %r6, %r4, %r1;", "mov.u32 %r5, %r6;"), 64);
     CHECK_INT(divisions("setp.lt.s32 %p1, %r1, 0; @%p1 bra L; rem.s32 %r6, %r4, %r1;", "mov.u32 %r5, %r6;"), 64);
     CHECK_INT(divisions("rem.s32 %r6, %r4, %r1; add.s32 %r3, %r3, %r6;",
