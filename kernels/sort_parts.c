@@ -165,6 +165,7 @@ struct parts {
     size_t begins[(1 << ROUNDS) + 1]; /* part i is from begins[i * step] to begins[(i + 1) * step] */
     size_t step;
     bool short_of_room; /* records are, and have to be mended before they are written */
+    bool at_once;       /* all of a part is sorted and written, which parts it further */
 };
 
 static void split_piece(void *context, size_t begin, size_t end, int worker)
@@ -178,14 +179,37 @@ static void split_piece(void *context, size_t begin, size_t end, int worker)
     }
 }
 
+/* Sorts records from place `first` of the row on, and writes them as soon as some are: those are in the cache still. A
+ * row made to defeat the choice of pivots is left to what knows how to sort it. */
+static void sort_and_write(const struct job *j, size_t first, size_t n)
+{
+    for (int left = 32; n > PIECE && left > 0 && !rt_interrupted(); left--) {
+        const size_t small = split(j, j->records + first * j->record_bytes, n);
+        if (small == 0 || small == n) break;
+        if (small <= n - small) {
+            sort_and_write(j, first, small);
+            first += small;
+            n -= small;
+        } else {
+            sort_and_write(j, first + small, n - small);
+            n = small;
+        }
+    }
+    if (rt_interrupted()) return;
+    kn_sort_quick(j, j->records + first * j->record_bytes, first, n);
+    kn_sort_write(j, j->row_number, j->records, first, first + n);
+}
+
 static void part_piece(void *context, size_t begin, size_t end, int worker)
 {
     const struct parts *p = context;
     (void)worker;
     for (size_t i = begin; i < end && !rt_interrupted(); i++) {
         size_t first = p->begins[i], last = p->begins[i + 1];
-        kn_sort_quick(p->j, p->j->records + first * p->j->record_bytes, first, last - first);
-        if (!p->j->s->places && !p->short_of_room) kn_sort_write(p->j, p->j->row_number, p->j->records, first, last);
+        if (p->at_once)
+            sort_and_write(p->j, first, last - first);
+        else
+            kn_sort_quick(p->j, p->j->records + first * p->j->record_bytes, first, last - first);
     }
 }
 
@@ -211,12 +235,13 @@ static void part_groups(struct parts *p, size_t count)
     }
 }
 
-/* A part is small enough to be in the cache still when it is written. */
 void kn_sort_parts(const struct job *j, size_t n)
 {
     struct parts p = {.j = j, .short_of_room = j->record == SHORT64 && kn_sort_bits_over(j) > 0};
+    p.at_once = !j->s->places && !p.short_of_room;
     size_t count = 1;
-    while (count < 1 << ROUNDS && (n / count > PIECE || count < 8 * (size_t)rt_thread_count())) count *= 2;
+    while (count < 1 << ROUNDS && (count < 8 * (size_t)rt_thread_count() || (!p.at_once && n / count > PIECE)))
+        count *= 2;
     deal_row(j, n, p.begins, count / KN_QUICK_PARTS);
     for (p.step = count / KN_QUICK_PARTS; p.step > 1 && !rt_interrupted(); p.step /= 2)
         rt_parallel_for(count / p.step, 1, split_piece, &p);

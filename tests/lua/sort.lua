@@ -219,6 +219,24 @@ t.test("long rows of few different elements", function()
   sort_rows_of_few(t.brief(500003, 70001), { "int16", "uint16", "float16", "bfloat16" })
 end)
 
+-- Parts of a row that are parted further by one thread, beside what the indices choose.
+t.test("rows of a million and more", function()
+  gpu.seed(6)
+  local n = 1200007
+  local rising = gpu.range(0, n - 1, "int64", "cpu")
+  local rows = { rising, rising:flip(), gpu.minimum(rising, n - rising), rising * 0, gpu.random.integers(0, 3, n, "cpu"),
+    gpu.random.integers(-1 << 30, 1 << 30, n, "cpu") }
+  for i, row in ipairs(rows) do
+    for _, dtype in ipairs(t.brief({ "float32", "float64", "int32", "int64" }, { "float64", "int32" })) do
+      local x = gpu.evaluate(row:to(dtype))
+      local sorted, places = x:sort(), x:argsort()
+      assert(x:take(places):equal(sorted) and sorted:diff():ge(0):all(), dtype .. i)
+      assert(x:sort(1, true):flip():equal(sorted), dtype .. i)
+      assert(gpu.bincount(places):sum() == n and gpu.bincount(places):max() == 1, dtype .. i)
+    end
+  end
+end)
+
 for _, threads in ipairs { 1, 3, 16 } do
   t.again("tests/lua/sort.lua 'long rows of few'", "LUNARRAY_THREADS=" .. threads, 0)
 end
