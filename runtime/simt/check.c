@@ -188,7 +188,10 @@ static void watch_one(struct simt_check *c, const struct function *f, uint32_t p
     c->narrow |= i->memory && i->memory != MEMORY_FENCE && i->size < 4 && shared;
     bool strong = i->memory == MEMORY_ATOMIC || (i->memory && i->flags & F_SPIN);
     c->narrow_strong |= strong && i->size < 4;
-    c->meets_some |= meets_some(c, f, pc);
+    if (meets_some(c, f, pc)) {
+        c->meets_some = true;
+        c->groups_meet |= c->watch[pc] != WATCH_WARP_SYNC;
+    }
     c->warps_meet |= c->watch[pc] == WATCH_WARP_SYNC;
     c->waits |= i->memory == MEMORY_LOAD && i->flags & F_SPIN;
     c->releases_some |= c->watch[pc] == WATCH_FENCE || simt_is_bulk(i) || (i->memory && i->flags & F_RELEASE);
@@ -247,7 +250,9 @@ static bool launch_start(struct simt_observer *o, const struct simt_launch *l, s
     }
     for (unsigned k = 1; k < c->site_count[0]; k++)
         if (c->sites[k].access == ACCESS_WRITE) add_kept(c, k);
-    c->meets_some |= c->warps_meet && c->waits; /* for another warp, between two touches of a place */
+    bool hands_on = c->warps_meet && c->waits; /* for another warp, between two touches of a place */
+    c->by_warps = c->meets_some && !c->groups_meet && !hands_on && !c->releases_some && !c->mixes;
+    c->meets_some |= hands_on;
     c->exact = orders_some(c) || c->mixes;
     if (c->releases_some) c->spots = rt_calloc(SEEN_OBJECTS, sizeof *c->spots);
     if (c->releases_some && !c->spots) return no_memory(fault, l);

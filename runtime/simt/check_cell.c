@@ -1,6 +1,7 @@
 /* One cell, or the few of one lane, looked at closely: what is a race, which records stay, what is told. */
 #include <string.h>
 #include "runtime/simt/check_cell.h"
+#include "runtime/simt/check_lines.h"
 #include "runtime/simt/heap.h"
 #include "runtime/simt/tally.h"
 
@@ -304,6 +305,21 @@ void simt_cell_keep(struct actor *x, record *was)
     was[0] = x->me;
 }
 
+/* A plain read where what orders is within warps: often two records say all. */
+static bool read_by_warps(const struct actor *x, record *was)
+{
+    const struct access *a = x->access;
+    if (x->shared || !a->check->by_warps || a->kind != ACCESS_READ || replaces_none(a) || is_listed(x, was[0]))
+        return false;
+    struct cells c;
+    const struct now now = now_of(a, false);
+    c.w[0] = was[0], c.a[0] = was[1], c.b[0] = was[2], c.me[0] = x->me;
+    if (judge_read(&c, 0, &now, false) & CELLS_BAD) return false;
+    if (a->alike && !cells_apart(c.a[0], c.b[0], &now)) return false; /* the lane stands for others */
+    was[1] = c.a[0], was[2] = c.b[0];
+    return true;
+}
+
 static void touch(struct actor *x, record *w, uint32_t all, unsigned n, unsigned log)
 {
     bool exact = x->access->check->exact;
@@ -318,7 +334,7 @@ static void touch(struct actor *x, record *w, uint32_t all, unsigned n, unsigned
                 write_cell(x, w, w + all, w + 2 * all);
             if (!x->hits || x->shared || !simt_cell_keeps_races(x, x->access->at[x->lane] + x->offset)) continue;
         }
-        simt_cell_follow(x, was, 1u << log, !exact && x->hits);
+        if (!read_by_warps(x, was)) simt_cell_follow(x, was, 1u << log, !exact && x->hits);
         w[0] = was[0], w[all] = was[1], w[2 * all] = was[2];
     }
 }

@@ -22,7 +22,8 @@ struct now { /* what tells an ordered record from others, for a warp */
     bool shared;
     uint64_t recent; /* of records of the block from then on two stand for all */
     bool exact;      /* there may be lists, as check_history.c has them */
-    bool parting;    /* all readers are to be kept */
+    bool parting;    /* all readers are to be kept, */
+    bool by_warps;   /* but for those beside readers of two warps, as struct simt_check has it */
 };
 
 /* All of these answer with 0 or 1 in 64 bits, as vectors of records do. */
@@ -57,6 +58,18 @@ static inline __attribute__((always_inline)) uint64_t judge_write(struct cells *
     return (good ^ 1) * CELLS_BAD | CELLS_CHANGED;
 }
 
+/* Of the block since its threads met. */
+static inline uint64_t cell_late(record r, const struct now *t)
+{
+    return r - t->id - t->before < BLOCK_SPAN - t->before;
+}
+/* Two readers of which no thread is behind both: whoever comes to be ordered behind one of them is of its warp. */
+static inline uint64_t cells_apart(record a, record b, const struct now *t)
+{
+    uint64_t there = (uint64_t)(a != 0) & (uint64_t)(b != 0), warps = ((a ^ b) & WARP_MASK) != 0;
+    return there & ((uint64_t)((a ^ b) >= BLOCK_SPAN) | (warps & cell_late(a, t) & cell_late(b, t)));
+}
+
 /* Readers that are ordered before the new one give way to it. Of two that are not both stay, except when both are of
  * one block and the new one is of another; atomics that only read want a closer look. */
 static inline __attribute__((always_inline)) uint64_t judge_read(struct cells *c, int k, const struct now *t,
@@ -70,9 +83,12 @@ static inline __attribute__((always_inline)) uint64_t judge_read(struct cells *c
     uint64_t one_block = (a ^ b) < BLOCK_SPAN, mine = (a ^ me) < BLOCK_SPAN;
     settled &= (uint64_t)!t->parting;
     if (!shared) settled |= (uint64_t)!t->exact & (one_block ^ 1) & (uint64_t)(a != 0) & (uint64_t)(b != 0);
+    uint64_t by_warps = shared ? 0 : (uint64_t)t->by_warps, one_warp = ((a ^ b) & WARP_MASK) == 0;
+    settled |= by_warps & cells_apart(a, b, t);
+    uint64_t replaces = (one_block & (mine ^ 1)) | (by_warps & one_warp & (uint64_t)(((a ^ me) & WARP_MASK) != 0));
     uint64_t keep = same | settled, third = (keep ^ 1) & (old_a ^ 1) & (old_b ^ 1);
-    uint64_t first = (keep ^ 1) & old_a, second = (keep ^ 1) & (old_a ^ 1) & (old_b | (one_block & (mine ^ 1)));
-    bad |= third & (uint64_t)t->exact;
+    uint64_t first = (keep ^ 1) & old_a, second = (keep ^ 1) & (old_a ^ 1) & (old_b | replaces);
+    bad |= third & (uint64_t)t->exact & ((by_warps & replaces) ^ 1);
     c->a[k] = a ^ ((a ^ me) & -first);
     c->b[k] = (b & ~-(first & old_b) & ~-second) | (me & -second);
     return bad * CELLS_BAD | (first | second) * CELLS_CHANGED;

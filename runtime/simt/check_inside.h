@@ -231,9 +231,11 @@ struct simt_check {
     bool releases_some;                  /* there are instructions that release */
     bool meets_some;                     /* or barriers of some of a block's threads, or of a cluster */
     bool warps_meet, waits;              /* there are barriers of whole warps; loads that may wait for others */
-    bool follows_texels;                 /* textures and surfaces can race: check_texels.c */
-    bool stores_texels;                  /* there are stores to surfaces, or reductions */
-    bool narrow;                         /* there are accesses of less than 4 bytes that may be to shared memory */
+    bool groups_meet; /* barriers of some of a block's threads are others than those of some of a warp's lanes, too */
+    bool by_warps;    /* all that orders some threads before others, where it does not order all, is within a warp */
+    bool follows_texels;  /* textures and surfaces can race: check_texels.c */
+    bool stores_texels;   /* there are stores to surfaces, or reductions */
+    bool narrow;          /* there are accesses of less than 4 bytes that may be to shared memory */
     uint64_t reads_words; /* variables of shared memory of which words are read, by bits: check_parts.c */
     bool mixes;           /* there is memory that not all accesses race alike for: check_mixed.h */
     bool narrow_strong;   /* there are atomics, or volatile accesses, of less than 4 bytes */

@@ -58,6 +58,7 @@ static inline __attribute__((always_inline)) struct now now_of_warp(const struct
                         .shared = shared,
                         .recent = (uint64_t)(shared ? b->met : since) << TIME_AT,
                         .exact = b->check->exact,
+                        .by_warps = !shared && b->check->by_warps,
                         .parting = b->check->exact && (shared || b->readers.parting || b->readers.unnoted)};
 }
 

@@ -114,6 +114,19 @@ static bool run_in_strips(const struct access *a, struct line *l, uint64_t at, u
     return simt_strips_touch(l, &s, &t, write);
 }
 
+/* Which words of a line's cells of 4 bytes nobody needs to hear of who reads: those of two blocks that nobody has
+ * written. */
+static void settle(struct line *l, const struct cell_table *t, uint64_t at, unsigned bytes)
+{
+    const record *w = t->writes;
+    const unsigned n = LINE / 4, first = (unsigned)(at % LINE) / 4;
+    for (unsigned k = first; t->log == 2 && k < first + bytes / 4; k++) {
+        bool special = (w[n + k] | w[2 * n + k]) / (MAX_SITES / 2) & 1;
+        bool both = !w[k] && w[n + k] && w[2 * n + k] && (w[n + k] ^ w[2 * n + k]) >= BLOCK_SPAN;
+        if (both && !special) l->settled |= (uint16_t)(1u << k);
+    }
+}
+
 /* Lanes from `first` on touch neighbours from `start` on, of which `bytes` from an address on are in the line. */
 static void run_in_line(const struct access *a, struct line *l, uint64_t start, uint64_t at, unsigned bytes,
                         unsigned first)
@@ -127,7 +140,9 @@ static void run_in_line(const struct access *a, struct line *l, uint64_t start, 
     if (!fits && made(a, simt_shadow_line(a->check, l, log_of(a->bytes)))) {
         if (pairs) simt_let_stores_land(a->block); /* by lanes that found the pairs */
         const struct cell_table *t = &strips_of(l)->cells;
+        if (a->kind != ACCESS_READ) l->settled = 0;
         touch_run(a, t, LINE >> t->log, (uint32_t)(at % LINE) >> t->log, bytes, first, offset, false);
+        if (a->kind == ACCESS_READ && a->check->by_warps && !replaces_none(a)) settle(l, t, at, bytes);
     }
     if (a->kind == ACCESS_WRITE && a->check->parallel) simt_race_store(a, at, bytes, lane);
     unlock_line(a->check, l);
@@ -359,6 +374,19 @@ static void leave_counters(const struct access *a, uint32_t m)
     if (within) simt_counters_pour(a->block);
 }
 
+/* Of lanes m that read, those that somebody is to hear of. */
+static uint32_t unsettled(const struct access *a, uint32_t m)
+{
+    uint32_t left = m;
+    EACH_LANE(l, m)
+    {
+        struct line *x = global_line(a, a->at[l]);
+        uint32_t words = ((1u << (a->bytes + 3) / 4) - 1) << a->at[l] % LINE / 4;
+        if (x && is_settled(a->check, x, words)) left &= ~(1u << l);
+    }
+    return left;
+}
+
 static void touch(const struct access *a, uint32_t m, bool shared)
 {
     if (!shared && a->block->spans[a->insn->d2].once && simt_once_touch(a, m)) return;
@@ -368,6 +396,7 @@ static void touch(const struct access *a, uint32_t m, bool shared)
     } else if (!shared) {
         leave_counters(a, m);
     }
+    if (a->check->by_warps && is_reader(a, shared) && !(m = unsettled(a, m))) return;
     unsigned first = (unsigned)__builtin_ctz(m), n = lane_count(m);
     if (is_reader(a, shared) && !a->block->readers.unnoted) simt_readers_note(a, m);
     if (!shared && replaces_none(a)) {

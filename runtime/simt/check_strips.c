@@ -117,7 +117,7 @@ static bool read_alike(const struct strips *d, const struct touchers *x, const s
         if (was[2] && c.b[0] != was[2]) left[x->second] &= (uint16_t)~words;
         *added |= words;
     }
-    if (!t->exact && !was[0] && c.a[0] && c.b[0] && (c.a[0] ^ c.b[0]) >= BLOCK_SPAN) *settled |= words;
+    if ((!t->exact || t->by_warps) && !was[0] && c.a[0] && c.b[0] && (c.a[0] ^ c.b[0]) >= BLOCK_SPAN) *settled |= words;
     return true;
 }
 
