@@ -60,15 +60,20 @@ static void *fault_window(struct warp *w, const struct insn *i, int lane, uint64
                           const char *name, uint64_t limit)
 {
     char where[192];
-    uint64_t past = offset >= limit ? offset - limit : 0;
+    const uint64_t before = offset < (uint64_t)1 << 31 ? 0 : ((uint64_t)1 << (offset >> 32 ? 48 : 32)) - offset;
+    const bool begins = offset < limit;
     if (!limit && strcmp(name, "shared") == 0)
         snprintf(
             where, sizeof where,
             " of shared memory, of which the launch gave none: the bytes of an extern __shared__ array stand in its "
             "configuration, behind grid and block");
+    else if (before && before < (uint64_t)1 << 31) /* a negative index */
+        snprintf(where, sizeof where, " of %s memory, %llu bytes before the first of its %llu bytes", name,
+                 (unsigned long long)before, (unsigned long long)limit);
     else
-        snprintf(where, sizeof where, " of %s memory, %llu bytes past the end of its %llu bytes", name,
-                 (unsigned long long)past, (unsigned long long)limit);
+        snprintf(where, sizeof where, " of %s memory, %s%llu bytes past the end of its %llu bytes", name,
+                 begins ? "reaching " : "", (unsigned long long)(begins ? offset + size - limit : offset - limit),
+                 (unsigned long long)limit);
     return fault_address(w, i, lane, offset, size, where);
 }
 

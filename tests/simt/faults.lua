@@ -21,6 +21,26 @@ __global__ void beyond(float *x) {
   t.eq(x:sum(), 100)
 end)
 
+t.test("negative indices of shared and local arrays", function()
+  local k = gpu.kernel [==[
+__global__ void of_shared(int *y, int by) { __shared__ int s[64]; s[threadIdx.x] = 1; __syncthreads(); y[0] = s[(int)threadIdx.x - by]; }
+__global__ void of_local(int *y, int by) {
+  int a[4];
+  for (int i = 0; i < 4; i++) a[i] = y[i];
+  a[(int)threadIdx.x - by] = 5;
+  for (int i = 0; i < 4; i++) y[i] = a[i];
+}
+__global__ void across(float *y, int by) {
+  extern __shared__ float s[];
+  y[0] = ((float4 *)s)[by].x;
+  y[1] = ((float4 *)s)[by].w;
+}]==]
+  local y = gpu.zeros(64, "int32")
+  t.raises("of shared memory, 8 bytes before the first of its 256 bytes", k.of_shared(1, 1), y, 2)
+  t.raises("local memory, 12 bytes before the first of its", k.of_local(1, 1), y, 3)
+  t.raises("of shared memory, reaching 8 bytes past the end of its ", k.across(1, 1, 40), gpu.zeros(2), 2)
+end)
+
 t.test("an index of one lane that is out of bounds, behind a base in the middle", function()
   local line = here() + 5
   local k = gpu.kernel [==[
