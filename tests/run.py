@@ -286,9 +286,10 @@ class Runner:
         self.programs("fuzz", "fuzz_*")
         self.scripts("lua", "lua")
         sanitized = "asan" in self.build
-        generated = {"LUNARRAY_GENERATED": "1", "LUNARRAY_TEST_DEVICES": "simt", **({"LUNARRAY_TEST_BRIEF": "1"} if sanitized else {})}
+        brief = {"LUNARRAY_TEST_BRIEF": "1"} if sanitized else {}
+        generated = {"LUNARRAY_GENERATED": "1", "LUNARRAY_TEST_DEVICES": "simt", **brief}
         self.scripts("generated", "lua", GENERATED_SANITIZED if sanitized else GENERATED, env=generated)
-        self.scripts("simt", "simt")
+        self.scripts("simt", "simt", env=brief)
         self.scripts("checked", "simt", CHECKED, env={"LUNARRAY_TEST_CHECK": "1"})
         cuda = {"LUNARRAY_CUDA": os.path.join(self.build, "libcuda-simt.so"), "LUNARRAY_DEVICE": "cuda",
                 "LUNARRAY_CUBLAS": os.path.join(self.build, "tests/driver/libcublas.so.13"),

@@ -192,6 +192,16 @@ function t.again(script, settings, least)
   end)
 end
 
+-- On how many host threads a script is to run again beside the processors' number, on which it runs itself.
+function t.threads()
+  if os.getenv("LUNARRAY_TEST_BRIEF") then return { 8 } end
+  local pipe, out = io.popen("nproc"), {}
+  local own = pipe:read("n")
+  pipe:close()
+  for _, threads in ipairs { 1, 2, 8 } do if threads ~= own then out[#out + 1] = threads end end
+  return out
+end
+
 function t.done()
   os.exit(t.failed == 0 and 0 or 1, true)
 end

@@ -96,7 +96,7 @@ case("two warps store one value in all rounds", [[
 ]], "", "2 2")
 
 if not os.getenv("LUNARRAY_THREADS") then
-  for _, threads in ipairs { 1, 2, 8 } do t.again("tests/simt/equal.lua", "LUNARRAY_THREADS=" .. threads, 18) end
+  for _, threads in ipairs(t.threads()) do t.again("tests/simt/equal.lua", "LUNARRAY_THREADS=" .. threads, 18) end
 end
 
 t.done()

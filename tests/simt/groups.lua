@@ -128,7 +128,7 @@ t.test("random programs", function()
 end)
 
 if not os.getenv("LUNARRAY_THREADS") then
-  for _, threads in ipairs { 1, 2, 8 } do t.again("tests/simt/groups.lua", "LUNARRAY_THREADS=" .. threads, 1) end
+  for _, threads in ipairs(t.threads()) do t.again("tests/simt/groups.lua", "LUNARRAY_THREADS=" .. threads, 1) end
 end
 
 t.done()

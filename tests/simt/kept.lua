@@ -145,7 +145,7 @@ t.test("strict checks are asked for in three ways", function()
 end)
 
 if not os.getenv("LUNARRAY_THREADS") then
-  for _, threads in ipairs { 1, 2, 8 } do t.again("tests/simt/kept.lua", "LUNARRAY_THREADS=" .. threads, 0) end
+  for _, threads in ipairs(t.threads()) do t.again("tests/simt/kept.lua", "LUNARRAY_THREADS=" .. threads, 0) end
 end
 
 t.done()

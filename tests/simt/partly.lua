@@ -357,7 +357,7 @@ case("between those of two lanes another warp comes behind the first", [[
 ]], "2 12", { memory = "s" })
 
 if not os.getenv("LUNARRAY_THREADS") then
-  for _, threads in ipairs { 1, 2, 8 } do t.again("tests/simt/partly.lua", "LUNARRAY_THREADS=" .. threads, 40) end
+  for _, threads in ipairs(t.threads()) do t.again("tests/simt/partly.lua", "LUNARRAY_THREADS=" .. threads, 40) end
 end
 
 t.done()

@@ -257,7 +257,7 @@ for _, ty in ipairs { types[1], types[2] } do
 end
 
 if not os.getenv("LUNARRAY_THREADS") then
-  for _, threads in ipairs { 1, 2, 8 } do t.again("tests/simt/stretches.lua", "LUNARRAY_THREADS=" .. threads, 0) end
+  for _, threads in ipairs(t.threads()) do t.again("tests/simt/stretches.lua", "LUNARRAY_THREADS=" .. threads, 0) end
 end
 
 t.done()

@@ -128,7 +128,7 @@ for n, steps in ipairs(kinds) do
 end
 
 if not os.getenv("LUNARRAY_THREADS") then
-  for _, threads in ipairs { 1, 2, 8 } do t.again("tests/simt/twice.lua", "LUNARRAY_THREADS=" .. threads, 10) end
+  for _, threads in ipairs(t.threads()) do t.again("tests/simt/twice.lua", "LUNARRAY_THREADS=" .. threads, 10) end
 end
 
 t.done()
