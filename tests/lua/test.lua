@@ -202,6 +202,41 @@ function t.threads()
   return out
 end
 
+local function output_of(command)
+  local pipe = assert(io.popen(command .. " 2>&1"))
+  local said = pipe:read "a"
+  return pipe:close(), said
+end
+
+-- The whole numbers that a C program prints in hexadecimal. (Without -frounding-math GCC makes -x of 0 - x where x was a whole
+-- number, which 0 is, too.)
+function t.by_compiler(text)
+  local path, out = os.tmpname(), {}
+  local f = assert(io.open(path .. ".c", "w"))
+  f:write(text)
+  f:close()
+  local flags = "-w -O1 -std=gnu11 -ffp-contract=off -frounding-math -fwrapv -fno-strict-aliasing"
+  local well, said = output_of(("cc %s -o %s %s.c -lm && %s"):format(flags, path, path, path))
+  os.remove(path)
+  os.remove(path .. ".c")
+  assert(well, said)
+  for line in said:gmatch "%x+" do out[#out + 1] = math.tointeger(tonumber("0x" .. line)) end
+  return out
+end
+
+-- A test of compare(seed), which asks the C compiler, for each seed from 1 to `count`, or as the script's second and third
+-- argument say: from which, and how many.
+function t.seeds(name, count, compare)
+  if not output_of "cc --version" then return t.test(name, function() t.skip "no C compiler" end) end
+  local first = tonumber(arg and arg[2] or 1)
+  for seed = first, first + tonumber(arg and arg[3] or count) - 1 do
+    t.test(name .. ", " .. seed, function()
+      math.randomseed(seed)
+      compare(seed)
+    end)
+  end
+end
+
 function t.done()
   os.exit(t.failed == 0 and 0 or 1, true)
 end

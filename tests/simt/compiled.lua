@@ -208,12 +208,6 @@ local function inputs(r)
   return { whole = whole, real = real, bytes = bytes }
 end
 
-local function run(command)
-  local pipe = assert(io.popen(command .. " 2>&1"))
-  local said = pipe:read "a"
-  return pipe:close(), said
-end
-
 local function list(x, format)
   local out = {}
   for k = 1, #x do out[k] = format:format(x[k]) end
@@ -222,26 +216,17 @@ end
 
 local function bits_of(x) return (string.unpack("<I4", string.pack("<f", x))) end
 
--- What the host gives: for each function and thread a number. (Without -frounding-math GCC makes -x of 0 - x where x was a whole
--- number, which 0 is, too.)
+-- What the host gives: for each function and thread a number.
 local function by_compiler(body, given)
-  local path, calls, bits = os.tmpname(), {}, {}
+  local calls, bits = {}, {}
   for k, x in ipairs(given.real) do bits[k] = bits_of(x) end
   for k = 1, FUNCTIONS do
     calls[k] = ("for (int t = 0; t < %d; t++) { int mem[%d] = {0}; mem[t & 7] = t; printf(\"%%llx\\n\", f%d(t, I, X, B, mem)); }"):format(THREADS, PLACES, k)
   end
-  local f = assert(io.open(path .. ".c", "w"))
-  f:write(whole_text(of_c, body), ("static const int I[] = {%s};\nstatic const u32 bits[] = {%s};\nstatic const unsigned char B[] = {%s};\n"):format(
-    list(given.whole, "(int)%dll"), list(bits, "%du"), list(given.bytes, "%d")), "int main(void)\n{\nfloat X[", tostring(THREADS), "]; memcpy(X, bits, sizeof X);\n",
-    table.concat(calls, "\n"), "\n}\n")
-  f:close()
-  local compiled, said = run(("cc -w -O1 -std=gnu11 -ffp-contract=off -frounding-math -fwrapv -fno-strict-aliasing -o %s %s.c -lm && %s"):format(path, path, path))
-  os.remove(path)
-  os.remove(path .. ".c")
-  assert(compiled, said)
-  local out = {}
-  for line in said:gmatch "%x+" do out[#out + 1] = math.tointeger(tonumber("0x" .. line)) end
-  return out
+  local data = ("static const int I[] = {%s};\nstatic const u32 bits[] = {%s};\nstatic const unsigned char B[] = {%s};\n"):format(
+    list(given.whole, "(int)%dll"), list(bits, "%du"), list(given.bytes, "%d"))
+  local main = ("int main(void)\n{\nfloat X[%d]; memcpy(X, bits, sizeof X);\n%s\n}\n"):format(THREADS, table.concat(calls, "\n"))
+  return t.by_compiler(whole_text(of_c, body) .. data .. main)
 end
 
 local function by_kernels(body, given)
@@ -264,7 +249,6 @@ extern "C" __global__ void k%d(const int *I, const float *X, const unsigned char
 end
 
 local function compare(seed)
-  math.randomseed(seed)
   local r, body = math.random, {}
   for k = 1, FUNCTIONS do body[k] = make_function(r, k) end
   body = table.concat(body, "\n")
@@ -278,12 +262,5 @@ local function compare(seed)
   end
 end
 
-if not run "cc --version" then
-  t.test("kernels made at random", function() t.skip "no C compiler" end)
-  return t.done()
-end
-local first, count = tonumber(arg and arg[2] or 1), tonumber(arg and arg[3] or 4)
-for seed = first, first + count - 1 do
-  t.test("a program made at random beside the compiler's, " .. seed, function() compare(seed) end)
-end
+t.seeds("a program made at random beside the compiler's", 4, compare)
 t.done()

@@ -153,45 +153,24 @@ local function by_kernel(threads, body, input)
   return all
 end
 
-local function run(command)
-  local pipe = assert(io.popen(command .. " 2>&1"))
-  local said = pipe:read "a"
-  return pipe:close(), said
-end
-
 local function by_compiler(threads, body, input)
-  local path, numbers = os.tmpname(), {}
+  local numbers = {}
   for k, x in ipairs(input) do numbers[k] = ("%dll"):format(x) end
   local head = ("static const u64 in[] = {%s};\nstatic u64 out[%d], G[16]; static u32 H[16];\nstatic void k(int block) {\n"):format(table.concat(numbers, ","),
     BLOCKS * threads) .. shared:gsub("%%s", "static") .. first
   local tail = last .. ("}\nint main(void) {\n  for (int n = 0; n < %d; n++) k(n);\n  for (int n = 0; n < %d * N; n++) printf(\"%%llx\\n\", out[n]);\n"):format(BLOCKS, BLOCKS) ..
     "  for (int n = 0; n < 16; n++) printf(\"%llx\\n\", G[n]);\n  for (int n = 0; n < 16; n++) printf(\"%x\\n\", H[n]);\n}\n"
-  local f = assert(io.open(path .. ".c", "w"))
-  f:write(whole_text(of_c, threads, body, head, tail))
-  f:close()
-  local compiled, said = run(("cc -w -O1 -std=gnu11 -fwrapv -o %s %s.c && %s"):format(path, path, path))
-  os.remove(path)
-  os.remove(path .. ".c")
-  assert(compiled, said)
-  local all = {}
-  for line in said:gmatch "%x+" do all[#all + 1] = math.tointeger(tonumber("0x" .. line)) end
-  return all
+  return t.by_compiler(whole_text(of_c, threads, body, head, tail))
 end
 
 local function compare(seed)
-  math.randomseed(seed)
   local r, input = math.random, {}
   local threads = pick(r, { 64, 128, 96, 32, 256 })
   local body = make_body(r)
   for k = 1, BLOCKS * threads do input[k] = r(3) == 1 and r(9) or r(math.mininteger, math.maxinteger) end
-  local want, got, found = by_compiler(threads, body, input), nil, nil
-  if os.getenv "LUNARRAY_TEST_CHECK" then
-    got = by_kernel(threads, body, input)
-  else
-    got = by_kernel(threads, body, input)
-    found = gpu.check(function() by_kernel(threads, body, input) end)
-    if #found > 0 then error(("program %d: %s\n%s"):format(seed, tostring(found[1].message), body), 0) end
-  end
+  local want, got = by_compiler(threads, body, input), by_kernel(threads, body, input)
+  local found = gpu.check(function() by_kernel(threads, body, input) end)
+  if #found > 0 then error(("program %d: %s\n%s"):format(seed, tostring(found[1].message), body), 0) end
   for k = 1, #want do
     if got[k] ~= want[k] then
       error(("program %d, %d threads, result %d: %x on the software GPU, %x by the compiler\n%s"):format(seed, threads, k, got[k], want[k], body), 0)
@@ -199,12 +178,5 @@ local function compare(seed)
   end
 end
 
-if not run "cc --version" then
-  t.test("blocks made at random", function() t.skip "no C compiler" end)
-  return t.done()
-end
-local from, count = tonumber(arg and arg[2] or 1), tonumber(arg and arg[3] or 6)
-for seed = from, from + count - 1 do
-  t.test("a block's work made at random beside the compiler's, " .. seed, function() compare(seed) end)
-end
+t.seeds("a block's work made at random beside the compiler's", 6, compare)
 t.done()
