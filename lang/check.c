@@ -377,7 +377,7 @@ static const struct lg_function functions[] = {
      "gpu.check(false) in init.lua for all sessions. With "
      "checks on, a launch that finds something raises an error that lists it; the kernel ran to its end, without the "
      "accesses that were wrong. It mostly takes one to two times as long, up to four or five where places come from data, up to eight in "
-     "trees that threads change, some twenty in loops around a compare-and-swap at an array that is also touched plainly, and where lanes that meet by a "
+     "trees that threads change, some twenty in loops around a compare-and-swap at an array that is also touched plainly or is no argument, and where lanes that meet by a "
      "mask alone order what is at such places, and over a hundred where barriers by number do. A GPU has no "
      "checks: asked for them by true, a launch on one is an error.\n"
      "gpu.check(f) calls f with checks on and gives a list of what was found in its launches, empty when nothing was, "

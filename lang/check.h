@@ -6,11 +6,9 @@
 #include "runtime/report.h"
 
 /* What becomes of launches that do not say themselves whether they are checked. LG_CHECKS_SESSION, which shells and
- * notebooks begin with: those on the software GPU are, except while somebody takes the time. By `make bench T=simt`
- * and `T=checks` that costs one to five times the time, up to eight in trees that threads change, some twenty in loops
- * around a compare-and-swap at an array that the kernel also touches plainly, or which no argument is known to be, and
- * where lanes that meet by a mask, or a hundred where barriers by number, alone order what is where data says:
- * milliseconds for a million threads, and what is wrong is found before it is looked for. */
+ * notebooks begin with: those on the software GPU are, except while somebody takes the time. What that costs is said by
+ * `?gpu.check` and measured by `make bench T=simt` and `T=checks`: mostly milliseconds for a million threads, and what
+ * is wrong is found before it is looked for. */
 enum lg_checks { LG_CHECKS_OFF, LG_CHECKS_SESSION, LG_CHECKS_ON };
 void lg_set_checks(lua_State *L, enum lg_checks checks); /* off at first */
 

@@ -360,7 +360,7 @@ void simt_bulk_stored(const struct access *a, uint32_t m)
     const struct insn *store = a->insn - 1;
     const char *opcode = a->check->program->places[a->warp->pc].opcode;
     bool ours = false;
-    for (int k = 0; k < 2; k++) ours |= !strncmp(opcode, opcodes[k], strlen(opcodes[k]));
+    for (int k = 0; k < 2; k++) ours |= opcode_begins(opcode, opcodes[k]);
     if (!ours) return;
     EACH_LANE(l, m)
     {

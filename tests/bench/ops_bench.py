@@ -4,7 +4,7 @@
     build/venv/bin/python tests/bench/ops_bench.py [--size N ...] [--only TEXT] [--dtype NAME ...] [--binary FILE ...]
 
 The cases come from the rows of kernels/ops.def and from NumPy's list of ufuncs. Both sides take turns, each result is
-made anew, and the best of the rounds counts, of which there are more where this side seems slower. LUNARRAY_THREADS=1
+made anew, and the best of the rounds counts, of which there are more until neither side gains by them. LUNARRAY_THREADS=1
 compares single threads, as NumPy's are. Columns: milliseconds here, there, here / there. More binaries: each is
 measured, the ratio is that of the first one.
 """
@@ -156,15 +156,16 @@ def measure(name, f, args, paths, sides):
         return None
     text, best = expression(name, paths), [1e9] * (len(sides) + 1)
     rounds, times = 1 if once > 10 else 3, max(1, min(100, int(0.2 / max(once, 1e-3))))  # of short ones several at once
-    for turn in range(12):
-        if turn >= 3 and best[0] <= best[-1]:
-            break  # those that seem slower are asked again: what else the machine does falls on some rounds alone
+    turns = calm = 0
+    while turns < 3 or (calm < 2 and turns < 12):  # what else the machine does falls on some turns alone
+        before = list(best)
         for i, side in enumerate(sides):
             answer = side.ask(f"{rounds} {times} {text}")
             if answer.startswith("error"):
                 return None
             best[i] = min(best[i], float(answer))
         best[-1] = min(best[-1], theirs(f, args, rounds, times))
+        turns, calm = turns + 1, 0 if any(b < 0.95 * was for b, was in zip(best, before)) else calm + 1
     return best
 
 
