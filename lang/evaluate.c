@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "lang/fold.h"
+#include "runtime/excerpt.h"
 
 static bool is_file(const char *chunk)
 {
@@ -105,6 +107,7 @@ static void begin(struct lg_session *s)
     lg_names_forget(s);
     s->frame_count = s->frame_line = 0;
     s->bad_code = false;
+    rt_excerpt_fit(lg_columns(s->L));
 }
 
 /* After the run: the report of what failed, and the stack as it was. */

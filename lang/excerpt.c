@@ -6,9 +6,10 @@
 #include "lang/lexer.h"
 #include "lang/lookup.h"
 #include "lang/session_state.h"
+#include "runtime/excerpt.h"
 #include "runtime/spelling.h"
 
-#define MOST_BYTES 160 /* of a line that is shown */
+#define MOST_BYTES 1000 /* of a line that is shown; of a longer one only the number */
 
 struct excerpt {
     char chunk[LG_CHUNK];           /* the name that its source is known by */
@@ -166,24 +167,12 @@ static void find_mark(lua_State *L, struct excerpt *x, const char *message, bool
     }
 }
 
-/* Tabs stay, so that the caret stands where the text above it does; a code point is as wide as a space. */
-static void add_padding(struct lg_buffer *b, const char *from, const char *to)
-{
-    for (; from < to; from++)
-        if ((*from & 0xC0) != 0x80) lg_buffer_puts(b, *from == '\t' ? "\t" : " ");
-}
-
 static void write_excerpt(const struct excerpt *x, struct lg_buffer *b)
 {
-    char number[16];
-    int width = snprintf(number, sizeof number, "%5d", x->line);
-    lg_buffer_printf(b, "%s | ", number);
-    lg_buffer_add(b, x->from, (size_t)(x->to - x->from));
-    lg_buffer_printf(b, "\n%*s | ", width, "");
-    add_padding(b, x->from, x->mark);
-    lg_buffer_puts(b, "^");
-    for (const char *p = x->mark + 1; p < x->mark + x->width; p++)
-        if ((*p & 0xC0) != 0x80) lg_buffer_puts(b, "~");
+    char text[RT_EXCERPT_TEXT];
+    const size_t length = (size_t)(x->to - x->from);
+    lg_buffer_add(
+        b, text, rt_write_excerpt(x->line, x->from, length, (int)(x->mark - x->from) + 1, x->width, text, sizeof text));
 }
 
 /* A line on what was probably meant. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/compile.h"
+#include "runtime/excerpt.h"
 #include "runtime/report.h"
 #include "runtime/simt/heap.h"
 #include "runtime/spelling.h"
@@ -122,13 +123,13 @@ static void find_scene(const struct rt_kernel *k, const struct rt_arg *args, con
     if (out->name) out->column = (int)(out->name - out->line) + 1;
 }
 
-/* "    9 | *q = 1;" and a caret below. A line of more than 160 characters is left out: it is shown by its number. */
+/* The line in front of a newline, with a caret below the place in it. */
 static void write_scene(const struct scene *s, int line, char *out, size_t size)
 {
     *out = 0;
-    if (!s->line || s->length > 160) return;
-    int n = snprintf(out, size, "\n%5d | %.*s", line, (int)s->length, s->line);
-    if (s->column) rt_write_caret(s->line, s->column, out + n, size - (size_t)n);
+    if (!s->line) return;
+    *out = '\n';
+    rt_write_excerpt(line, s->line, s->length, s->column, 1, out + 1, size - 1);
 }
 
 enum rt_status rt_fault_report(const struct rt_kernel *k, const struct rt_arg *args, const struct simt_fault *f,
@@ -136,7 +137,7 @@ enum rt_status rt_fault_report(const struct rt_kernel *k, const struct rt_arg *a
 {
     const struct rt_program *p = k->program;
     const char *name = strncmp(f->kernel, k->entry->mangled, sizeof f->kernel - 1) == 0 ? k->entry->name : f->kernel;
-    char place[256] = "", element[200] = "", excerpt[400], pointer[80] = "";
+    char place[256] = "", element[200] = "", excerpt[RT_EXCERPT_TEXT + 1], pointer[80] = "";
     if (f->kind == SIMT_FAULT_INTERRUPTED) return rt_fail(e, RT_INTERRUPTED, "interrupted in kernel %s", name);
     if (f->line > 0 && (!f->file[0] || rt_is_source_name(f->file)))
         snprintf(place, sizeof place, "%.200s:%d: ", p->name, f->line + p->first_line - 1);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "runtime/excerpt.h"
 #include "runtime/memory.h"
 #include "runtime/module.h"
 #include "runtime/report_inside.h"
@@ -475,12 +476,10 @@ static void add(struct writer *w, const char *format, ...)
 
 static void add_source(struct writer *w, const struct rt_party *p)
 {
+    char text[RT_EXCERPT_TEXT];
     if (!*p->source) return;
-    add(w, "\n%5d | %s", p->line, p->source);
-    char caret[sizeof p->source + 16];
-    if (p->column <= 0) return;
-    rt_write_caret(p->source, p->column, caret, sizeof caret);
-    add(w, "%s", caret);
+    rt_write_excerpt(p->line, p->source, strlen(p->source), p->column, 1, text, sizeof text);
+    add(w, "\n%s", text);
 }
 
 static void add_thread(struct writer *w, const unsigned v[3])

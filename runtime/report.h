@@ -10,7 +10,7 @@ struct simt_check;
 struct rt_party {       /* a thread that takes part */
     char file[160];     /* "cell 3" */
     int line, column;   /* 0 when they are not known */
-    char source[160];   /* the line's text, shortened when it is very long; "" when it is not known */
+    char source[512];   /* the line's text, shortened when it is very long; "" when it is not known */
     const char *access; /* "read", "write", "read and write", "atomic", "free"; NULL: it is not about memory */
     unsigned thread[3], block[3];
 };
@@ -55,10 +55,6 @@ enum rt_status rt_findings_read(const struct rt_scene *scene, struct simt_check 
 
 /* A variable's own name out of its symbol: "tile" of "_ZZ6kernelPfE4tile"; never longer than that. */
 void rt_variable_name(const char *symbol, char *out, size_t size);
-
-/* A line with a caret, below "%5d | " and a line of source (with its newline in front): under the character that byte
- * `column` of it belongs to, from 1, at most its length + 1. Tabs stay, every other character is as wide as a space. */
-void rt_write_caret(const char *line, int column, char *out, size_t size);
 
 /* A report as text of several lines: place and message, the source lines with carets, threads, hint. Returns what
  * snprintf would. */

@@ -75,22 +75,6 @@ static const char *find_call(const char *from, const char *part)
     return s;
 }
 
-/* Is it a byte of a character that began before it? */
-static bool goes_on(char c)
-{
-    return ((unsigned char)c & 0xC0) == 0x80;
-}
-
-void rt_write_caret(const char *line, int column, char *out, size_t size)
-{
-    const char *to = line + column - 1;
-    size_t n = (size_t)snprintf(out, size, "\n      | ");
-    while (to > line && goes_on(*to)) to--;
-    for (const char *s = line; s < to && n + 2 < size; s++)
-        if (!goes_on(*s)) out[n++] = *s == '\t' ? '\t' : ' ';
-    if (n + 2 <= size) memcpy(out + n, "^", 2);
-}
-
 void rt_aim_caret(const char *kernel, const struct simt_report *r, const char *name, struct rt_party *p)
 {
     if (p->column < 1) return;

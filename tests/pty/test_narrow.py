@@ -50,3 +50,26 @@ def test_lines_fit(terminal, tmp_path, monkeypatch, columns):
         assert all(len(line) <= columns for line in lines), lines
         for part in parts:
             assert any(part in line for line in lines), (part, lines)
+
+
+@pytest.mark.parametrize("columns", [60, 80, 130])
+def test_carets_stand_below_their_places_in_long_lines(terminal, tmp_path, monkeypatch, columns):
+    monkeypatch.chdir(tmp_path)
+    statements = " ".join(f"z[{i}] = {i}.0f;" for i in range(8))
+    (tmp_path / "long.lua").write_text(
+        "k = gpu.kernel [[\n__global__ void f(float *y, float *z) {\n"
+        f"  {statements} y[64 + threadIdx.x] = 1; {statements} }}\n]]\n"
+        f"function lua() {'local a = 1; ' * 12} return nowhere.at_all end\n")
+    t = terminal(columns=columns, rows=60, LUNARRAY_DEVICE="simt")
+    t.at_prompt(1)
+    t.send("dofile 'long.lua'; y, z = gpu.zeros(64, 'simt'), gpu.zeros(64, 'simt')\r")
+    for cell, (call, name) in enumerate([("k(1, 1, {check = true})(y, z)", "y[64 + threadIdx.x]"), ("lua()", "nowhere")], 2):
+        t.at_prompt(cell)
+        before = len(t.raw)
+        t.send(f"{call}\r")
+        t.at_prompt(cell + 1)
+        text = re.sub(r"\033\[[?0-9;]*[A-Za-z]", "", t.raw[before:].decode()).replace("\r\n", "\n")
+        lines = [line.split("\r")[-1] for line in text[text.index("\n"):].split("\n")]
+        at = next(k for k, line in enumerate(lines) if line.lstrip().startswith("| ") and "^" in line)
+        assert len(lines[at - 1]) <= columns and "..." in lines[at - 1], lines
+        assert lines[at - 1].index(name) == lines[at].index("^"), lines[at - 1:at + 1]
