@@ -125,8 +125,9 @@ static enum rt_status read_places(const struct rt_array *a, const char *name, in
     int32_t *out = *places = rt_alloc((size_t)n * sizeof *out + 1);
     if (!out) status = rt_fail(e, RT_NOMEM, "out of memory: %" PRId64 " bytes for a sparse matrix", n * 4);
     for (int64_t i = 0; out && i < n && bad < 0; i++) {
-        if (from[i] < base || from[i] - base >= end) bad = i;
-        out[i] = (int32_t)(from[i] - base);
+        const bool within = from[i] >= base && from[i] - base < end;
+        if (!within) bad = i;
+        out[i] = within ? (int32_t)(from[i] - base) : 0;
     }
     if (bad >= 0)
         status = rt_fail(e, RT_INVALID,

@@ -471,9 +471,9 @@ static int64_t count_steps(lua_State *L, double start, double stop, double step)
 {
     double q = (stop - start) / step;
     if (!isfinite(q)) luaL_error(L, "a range needs finite bounds and a finite step");
+    if (q > 9e15) luaL_error(L, "a range of %f elements is too long", q);
     q += 1e-10 * fmax(1, fabs(q));
     if (q < 0) return 0;
-    if (q > 9e15) luaL_error(L, "a range of %f elements is too long", q);
     return (int64_t)floor(q) + 1;
 }
 

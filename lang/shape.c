@@ -75,7 +75,12 @@ static int reshape(lua_State *L)
 }
 static int view(lua_State *L)
 {
-    return reshape_by(L, false);
+    if (lua_type(L, 2) != LUA_TSTRING) return reshape_by(L, false);
+    const struct rt_array *a = lg_check_array(L, 1);
+    enum rt_dtype t = lg_check_dtype(L, 2, a->dtype);
+    struct rt_array *out = lg_new_array(L);
+    lg_check(L, rt_array_view_as(a, t, out, lg_error_box(L)));
+    return 1;
 }
 static int flatten(lua_State *L)
 {
@@ -374,8 +379,14 @@ const struct lg_function lg_shape_methods[] = {
      "The same elements, in row-major order, in another shape.\n"
      "One size may be -1 and is then computed. A view where that is possible, else a copy; view never copies.",
      "local x = gpu.range(6):reshape(2, -1)\nassert(x.shape[2] == 3 and x[{2, 1}] == 4)"},
-    {"view", view, "x:view(shape...)", "Like reshape, but an error where only a copy could have that shape.\n" VIEW,
-     "local x = gpu.zeros(6)\nx:view(2, 3)[{2, 1}] = 5\nassert(x[4] == 5)"},
+    {"view", view, "x:view(shape... | dtype)",
+     "Like reshape, but an error where only a copy could have that shape.\n"
+     "With the name of a dtype the same bytes as its elements, as CUDA's __float_as_int has them: where that one is of "
+     "another size, the last axis has more or fewer elements, which have to lie side by side. The bytes of bool are "
+     "viewed as bool alone. x:to(dtype) converts values.\n" VIEW,
+     "local x = gpu.zeros(6)\nx:view(2, 3)[{2, 1}] = 5\nassert(x[4] == 5)\n"
+     "local bits = gpu.array({1, -2}, 'float32'):view('int32')\n"
+     "assert(bits[1] == 0x3f800000 and bits:view('uint8').size == 8)"},
     {"flatten", flatten, "x:flatten()", "All elements along one axis.\nA view where that is possible, else a copy.",
      "assert(#gpu.zeros(2, 3):flatten() == 6)"},
     {"transpose", transpose, "x:transpose([axis1, axis2])",

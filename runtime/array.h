@@ -53,6 +53,10 @@ enum rt_status rt_array_slice(const struct rt_array *a, int axis, int64_t start,
 enum rt_status rt_array_reshape(const struct rt_array *a, int ndim, const int64_t *shape, struct rt_array *out,
                                 struct rt_error *e);
 enum rt_status rt_array_permute(const struct rt_array *a, const int *axes, struct rt_array *out, struct rt_error *e);
+/* The same bytes as elements of another dtype. Where that one has another size, the last axis gets another length, and
+ * its elements have to lie side by side. RT_INVALID where they don't, where the bytes are no whole number of elements
+ * or lie at no multiple of their alignment, and between bool and another dtype. */
+enum rt_status rt_array_view_as(const struct rt_array *a, enum rt_dtype t, struct rt_array *out, struct rt_error *e);
 /* The real or the imaginary parts of a complex array; of another array, itself. */
 void rt_array_part(const struct rt_array *a, bool imaginary, struct rt_array *out);
 enum rt_status rt_array_broadcast(const struct rt_array *a, int ndim, const int64_t *shape, struct rt_array *out,
@@ -61,7 +65,8 @@ enum rt_status rt_array_broadcast(const struct rt_array *a, int ndim, const int6
 enum rt_status rt_broadcast_shape(const struct rt_array *const *arrays, int count, int *ndim, int64_t *shape,
                                   struct rt_error *e);
 
-/* Transfers between contiguous arrays and host memory of rt_array_size elements. They wait for earlier work. */
+/* runtime/transfer.c: transfers between contiguous arrays and host memory of rt_array_size elements. They wait for
+ * earlier work. */
 enum rt_status rt_array_read(const struct rt_array *a, void *host, struct rt_error *e);
 enum rt_status rt_array_write(const struct rt_array *a, const void *host, struct rt_error *e);
 /* Between contiguous arrays of the same dtype and size on any two devices. */

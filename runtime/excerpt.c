@@ -43,8 +43,8 @@ static size_t count_characters(const char *from, const char *to)
 
 static const char *skip_characters(const char *from, const char *to, size_t n)
 {
-    for (; n && from < to; n--)
-        do from++;
+    for (; n && from < to; n--) do
+            from++;
         while (from < to && goes_on(*from));
     return from;
 }

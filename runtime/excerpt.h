@@ -10,10 +10,10 @@
  * fit into `columns`, 48 to 168. 0: there is no terminal; then 108, as at first. */
 void rt_excerpt_fit(int columns);
 
-/* Writes "   12 | x = y[1]" without a newline at its end; where column > 0, below it a line with "^~~~" under the `width`
- * bytes from byte `column` of the line on, from 1, at most its length + 1. Of a longer line the part around that place is
- * shown, "..." where it is cut. Tabs stay in both lines; every other character counts as wide as a space. Returns the
- * length; size: RT_EXCERPT_TEXT, or the text is cut. */
+/* Writes "   12 | x = y[1]" without a newline at its end; where column > 0, below it a line with "^~~~" under the
+ * `width` bytes from byte `column` of the line on, from 1, at most its length + 1. Of a longer line the part around
+ * that place is shown, "..." where it is cut. Tabs stay in both lines; every other character counts as wide as a space.
+ * Returns the length; size: RT_EXCERPT_TEXT, or the text is cut. */
 size_t rt_write_excerpt(int number, const char *line, size_t length, int column, size_t width, char *out, size_t size);
 
 #endif

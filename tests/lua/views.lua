@@ -25,6 +25,29 @@ for _, device in ipairs(t.devices()) do
     t.eq(tostring(gpu.zeros(0, 3, device):reshape(3, 0).shape), "(3, 0)")
   end)
 
+  test("the same bytes as another dtype", function()
+    local x = gpu.array({ 1, -2, 0.5, 3 }, "float32", device)
+    local bits = x:view("int32")
+    assert(shares(x, bits))
+    t.same(bits:totable(), { 0x3f800000, -0x40000000, 0x3f000000, 0x40400000 })
+    t.eq(x:view("float64").shape[1], 2)
+    t.eq(x:view("complex64")[2], gpu.complex(0.5, 3))
+    t.eq(x:view("uint8"):view("float32")[2], -2.0)
+    local later = x * 2 -- what was asked for before keeps its elements
+    bits[1] = 0x40000000
+    t.same(later:totable(), { 2.0, -4.0, 1.0, 6.0 })
+    t.eq(x[1], 2.0)
+    local halves = x:view("uint16")[{ { 1, 4 } }]
+    halves["..."] = x -- elements are read before bytes of theirs are written
+    t.same(halves:totable(), { 2, 0, 0, 3 })
+    t.raises({ "bool", "0 and 1" }, x.view, x, "bool")
+    t.raises({ "side by side", "(2, 2)" }, x.view, x:reshape(2, 2).T, "int8")
+    t.raises({ "whole elements of 8 bytes", "(3,)" }, x.view, x[{ { 1, 3 } }], "int64")
+    t.raises({ "(3,)" }, x.view, x[{ { 2, 4 } }], "int64")
+    t.raises({ "()" }, x.view, x[{ 1 }] and gpu.full({}, 1, "float32", device), "int8")
+    t.raises({ "flaot32", "float32" }, x.view, x, "flaot32")
+  end)
+
   test("transpose and permute", function()
     local x = cube()
     t.eq(tostring(x.T.shape), "(4, 3, 2)")

@@ -129,7 +129,19 @@ def grids(r, b):
     return f"select({i + 1}, gpu.meshgrid({given}, '{order}'))", np.meshgrid(*lines, indexing=order)[i]
 
 
-KINDS = [flip, roll, repeat, tile, pad, unfold, parts, axes, diagonals, grids]
+def other_bytes(r, b):
+    """The same bytes as integers of any size. NumPy goes on where elements do not lie at multiples of their size."""
+    dtype = np.dtype(r.choice([f"{kind}int{8 * size}".lstrip("s") for kind in "us" for size in (1, 2, 4, 8)]))
+    try:
+        want = b.x.view(dtype)
+        whole = all(n <= 1 or s % dtype.itemsize == 0 for n, s in zip(want.shape, want.strides))
+        text = show(want) if want.size == 0 or want.flags.aligned and whole else "error"
+    except ValueError:
+        text = "error"
+    return f"x:view('{dtype}')", text
+
+
+KINDS = [flip, roll, repeat, tile, pad, unfold, parts, axes, diagonals, grids, other_bytes]
 COUNTS = {"cpu": 100, "simt": 25, "generated": 10}
 
 
@@ -139,5 +151,5 @@ def test_random_shapes(kind, way, tmp_path):
     def make(r):
         b = Base(r)
         text, want = kind(r, b)
-        return b.lua + "return (" + text + ")", show(want)
+        return b.lua + "return (" + text + ")", want if isinstance(want, str) else show(want)
     run_cases(make, kind.__name__, way, COUNTS[way], tmp_path)

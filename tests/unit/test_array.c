@@ -153,6 +153,35 @@ TEST(reshape_views)
     rt_error_clear(&e);
 }
 
+TEST(views_of_the_same_bytes)
+{
+    struct rt_array a = MAKE("cpu", 4, 6), v, w;
+    CHECK_INT(rt_array_view_as(&a, RT_UINT16, &v, &e), RT_OK);
+    CHECK(v.shape[0] == 4 && v.shape[1] == 12 && v.strides[0] == 12 && rt_array_overlap(&a, &v));
+    CHECK_INT(((uint16_t *)rt_array_host(&v))[13 * 2], 13);
+    CHECK_INT(rt_array_slice(&v, 1, 4, 4, 1, &w, &e), RT_OK);
+    CHECK_INT(rt_array_view_as(&w, RT_COMPLEX64, &w, &e), RT_OK);
+    CHECK(w.shape[1] == 1 && w.strides[0] == 3 && w.offset == 1 && *(int32_t *)rt_array_host(&w) == AT(&a, 0, 2));
+    CHECK_INT(v.storage->references, 4);
+    rt_storage_release(a.storage);
+    rt_array_release(&w);
+    rt_array_release(&v);
+    CHECK_INT(rt_array_view_as(&a, RT_BOOL, &v, &e), RT_INVALID);
+    CHECK_HAS(e.text, "0 and 1 alone, so that bool is no view of int32");
+    CHECK_INT(rt_array_slice(&a, 1, 1, 4, 1, &v, &e), RT_OK); /* begins at 4 bytes */
+    CHECK_INT(rt_array_view_as(&v, RT_FLOAT64, &w, &e), RT_INVALID);
+    CHECK_HAS(e.text, "fill whole elements of 8 bytes; the array of shape (4, 4) has no such one");
+    CHECK_INT(rt_array_view_as(&v, RT_FLOAT32, &w, &e), RT_OK);
+    CHECK_INT(rt_array_size(&w), 16);
+    rt_array_release(&w);
+    CHECK_INT(rt_array_slice(&v, 1, 0, 2, 2, &v, &e), RT_OK); /* every other one */
+    CHECK_INT(rt_array_view_as(&v, RT_INT16, &w, &e), RT_INVALID);
+    rt_error_clear(&e);
+    rt_storage_release(a.storage);
+    rt_array_release(&v);
+    rt_array_release(&a);
+}
+
 TEST(permute_and_broadcast)
 {
     struct rt_array a = MAKE("cpu", 2, 3, 4), v;

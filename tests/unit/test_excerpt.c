@@ -22,8 +22,8 @@ TEST(short_lines_are_shown_whole)
     check_excerpt(3, "é = ü + ñ", 7, 1, "    3 | é = ü + ñ\n      |     ^");
 }
 
-/* A line of `count` characters of `bytes` bytes each, the one at `place`, from 0, a '*'; returns the byte column of that
- * one. */
+/* A line of `count` characters of `bytes` bytes each, the one at `place`, from 0, a '*'; returns the byte column of
+ * that one. */
 static int make_line(char *line, int count, int bytes, int place)
 {
     char *p = line;
