@@ -107,6 +107,7 @@ $(BUILD)/export/aliases.ld: runtime/simt/libcuda/aliases.h runtime/simt/libcuda/
 	$(Q)$(CC) -E -P -I. -x c $< -o $@
 $(BUILD)/export/cudart.ld: runtime/simt/libcudart/aliases.h runtime/simt/libcudart/symbols.def | $(BUILD)/ready
 	$(Q)$(CC) -E -P -I. -x c $< -o $@
+$(BUILD)/obj/jupyter/install.o: jupyter/highlight.js
 $(BUILD)/export/%.o: %.c | $(BUILD)/ready
 	$(call say,CC)
 	$(Q)$(CC) $(ALL_CFLAGS) -DSIMT_EXPORT -MMD -MP -c -o $@ $<
@@ -323,7 +324,7 @@ install: all $(BUILD)/liblunarray.a
 	$(BUILD)/lunarray jupyter install --prefix $(D) --command $(PREFIX)/bin/lunarray
 uninstall:
 	rm -f $(D)/bin/lunarray $(D)/lib/lua/5.4/lunarray.so $(D)/lib/liblunarray.a $(D)/share/man/man1/lunarray.1
-	rm -rf $(D)/lib/lunarray $(D)/include/lunarray $(D)/share/lunarray $(D)/share/jupyter/kernels/lunarray
+	rm -rf $(D)/lib/lunarray $(D)/include/lunarray $(D)/share/lunarray $(D)/share/jupyter/kernels/lunarray $(D)/share/jupyter/labextensions/lunarray
 
 # ---- a folder that runs on another x86-64 Linux: glibc and the NVIDIA driver are all it takes from there
 BUNDLE := $(BUILD)/bundle

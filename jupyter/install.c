@@ -13,6 +13,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "lang/cuda.h"
+#include "lang/session.h"
 
 static char *join(const char *folder, const char *name)
 {
@@ -119,6 +121,63 @@ static enum rt_status write_logos(const char *folder, struct rt_error *e)
     return status;
 }
 
+/* ---- colours in JupyterLab: an extension that is a folder of two files ---- */
+
+/* highlight.js as it is, without an end of text. */
+__asm__(".pushsection .rodata\n"
+        "highlight_js: .incbin \"jupyter/highlight.js\"\n"
+        "highlight_js_end:\n"
+        ".popsection\n");
+extern const char highlight_js[], highlight_js_end[];
+
+static bool add_words(json_t *words, const struct lg_cuda_word *w)
+{
+    for (; w->name; w++)
+        if (json_object_set_new(words, w->name, json_string(w->kind)) != 0) return false;
+    return true;
+}
+
+/* The script is a function, and what it is called with comes from the shell's own list. */
+static char *highlight_text(size_t *length)
+{
+    json_t *words = json_object();
+    char *list = words && add_words(words, lg_cuda_words) ? json_dumps(words, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+    char *text = NULL;
+    const int size = (int)(highlight_js_end - highlight_js);
+    const int n = list ? asprintf(&text, "%.*s(%s);\n", size, highlight_js, list) : -1;
+    json_decref(words);
+    free(list);
+    *length = n < 0 ? 0 : (size_t)n;
+    return n < 0 ? NULL : text;
+}
+
+static enum rt_status write_script(const char *folder, struct rt_error *e)
+{
+    size_t length;
+    char *text = highlight_text(&length);
+    if (!text) return RT_NOMEM;
+    enum rt_status status = write_file(folder, "static/remoteEntry.js", text, length, e);
+    free(text);
+    return status;
+}
+
+/* In data/labextensions/lunarray. */
+static enum rt_status write_extension(const char *data, struct rt_error *e)
+{
+    static const char package[] =
+        "{\"name\": \"lunarray\", \"version\": \"" LUNARRAY_VERSION "\", \"license\": \"MIT\",\n"
+        " \"description\": \"Colours Lua and the CUDA C in it\",\n"
+        " \"jupyterlab\": {\"extension\": true,\n"
+        "  \"_build\": {\"load\": \"static/remoteEntry.js\", \"extension\": \"./extension\"}}}\n";
+    char *folder = join(data, "labextensions/lunarray"), *scripts = folder ? join(folder, "static") : NULL;
+    enum rt_status status = scripts ? make_folders(scripts, 0777, e) : RT_NOMEM;
+    if (status == RT_OK) status = write_script(folder, e);
+    if (status == RT_OK) status = write_file(folder, "package.json", package, strlen(package), e);
+    free(folder);
+    free(scripts);
+    return status;
+}
+
 enum rt_status jp_install(const char *prefix, const char *command, char **folder, struct rt_error *e)
 {
     *folder = NULL;
@@ -129,6 +188,7 @@ enum rt_status jp_install(const char *prefix, const char *command, char **folder
     if (status == RT_OK) status = make_folders(*folder, 0777, e);
     if (status == RT_OK) status = write_logos(*folder, e);
     if (status == RT_OK) status = write_spec(*folder, own, e);
+    if (status == RT_OK) status = write_extension(data, e);
     if (status == RT_NOMEM) rt_fail(e, RT_NOMEM, "out of memory");
     free(data);
     free(own);

@@ -1,4 +1,4 @@
-/* The kernelspec: the folder by which Jupyter finds and starts this kernel. */
+/* The kernelspec: the folder by which Jupyter finds and starts this kernel. Beside it, what colours its cells. */
 #ifndef JP_INSTALL_H
 #define JP_INSTALL_H
 
@@ -6,7 +6,8 @@
 #include "runtime/status.h"
 
 /* Writes kernel.json and the logos below PREFIX/share/jupyter/kernels/lunarray, or the user's data folder when prefix
- * is NULL. The spec starts `command`, or this binary when NULL. *folder gets the path, to be freed. */
+ * is NULL, and JupyterLab's extension beside that, labextensions/lunarray. The spec starts `command`, or this binary
+ * when NULL. *folder gets the path of the spec, to be freed. */
 enum rt_status jp_install(const char *prefix, const char *command, char **folder, struct rt_error *e);
 
 /* A name for a connection file in the user's runtime folder, which is made when missing; to be freed. */

@@ -70,6 +70,16 @@ RICH = [
 
 DEBUGGED = ["function double(n)\n  local twice = 2 * n\n  return twice\nend\nprint(double(21))"]
 
+COLOURED = [
+    "local k = gpu.kernel [[\n  // a word: while ]]\nlocal s = [[ while 'this' is text ]] -- end\n",
+    "k = gpu.kernel([==[\n#include <cuda_fp16.h>\n__global__ void f(float *x) { /* local\n  function */ x[threadIdx.x] = 'a' + 1.5f; }\n"
+    "]==], {options = 'x'})\nfor i = 1, 0x10 do print(nil) end",
+    "%%cuda\n__device__ int one() { return ']]'[0] == 1 ? 1 : sqrtf(2); }",
+    "%time x = gpu.ones(3)\nx:select(1, 2) print(..., 1 ..type(x))\nreturn x",
+    "code = [[\nint before;\n__global__ void g() { if (true) return; }\n]]",
+    "%%writefile colours.txt\nlocal end",
+]
+
 INTERACT = "interact(function(n, kind) print('n', n, kind) return gpu.range(n) end, {n = {1, 9}, kind = {'a', 'b'}})"
 
 
@@ -131,7 +141,7 @@ def lab(kernelspec):
     spec = {"name": "lunarray", "display_name": "Lua (lunarray)", "language": "lua"}
     nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": spec}), os.path.join(folder, "cells.ipynb"))
     for name, sources in (("pictures.ipynb", PICTURES), ("debugged.ipynb", DEBUGGED), ("interact.ipynb", [INTERACT]),
-                          ("rich.ipynb", RICH),
+                          ("rich.ipynb", RICH), ("coloured.ipynb", COLOURED),
                           ("tools.ipynb", ["here = {alpha = gpu.ones(3), alphabet = function(a, b) end} print('kept')"])):
         tags = {"tags": ["raises-exception"]} if sources is RICH else {}
         cells = [nbformat.v4.new_code_cell(source, metadata=tags) for source in sources]
@@ -369,6 +379,69 @@ def test_both_themes(lab, browser):
             "return getComputedStyle(document.querySelector('.jp-Notebook')).backgroundColor.match(/\\d+/g)[0] < 128") == ("Dark" in theme))
         screenshot(browser, theme.split()[1].lower())
         comes_to_hold(browser, readable)
+
+
+# Each code cell's words and signs with the colour of each, by the name that JupyterLab's style sheet has for it; what is built
+# in has the colour of keywords.
+COLOURS = """
+const names = ['keyword', 'atom', 'number', 'string', 'comment', 'meta', 'operator', 'variable', 'type'];
+const style = getComputedStyle(document.body), probe = document.createElement('span');
+document.body.append(probe);
+const colours = {};
+for (const name of names.reverse()) {
+  probe.style.color = style.getPropertyValue(`--jp-mirror-editor-${name}-color`) || style.getPropertyValue('--jp-content-font-color1');
+  colours[getComputedStyle(probe).color] = name;
+}
+probe.remove();
+return window.jupyterapp.shell.currentWidget.content.widgets.map(cell => {
+  const found = [];
+  for (const span of cell.node.querySelectorAll('.cm-line span'))
+    if (span.children.length === 0) found.push([span.textContent.trim(), colours[getComputedStyle(span).color] || '?']);
+  return found;
+});
+"""
+
+
+def test_cuda_in_cells_is_coloured(lab, browser):
+    def coloured():
+        cells = [dict(cell) for cell in browser.execute_script(COLOURS)]
+        expected = [
+            {"local": "keyword", "[[": "string", "// a word: while": "comment", "[[ while 'this' is text ]]": "string", "-- end": "comment"},
+            {"#include": "meta", "__global__": "keyword", "void": "keyword", "float": "keyword", "local": "comment",
+             "function */": "comment", "'a'": "string", "1.5f": "number", "]==]": "string", "'x'": "string", "for": "keyword",
+             "0x10": "number", "do": "keyword", "nil": "atom", "end": "keyword"},
+            {"%%cuda": "meta", "__device__": "keyword", "']]'": "string", "0": "number", "return": "keyword"},
+            {"%time": "meta", "3": "number", "return": "keyword", "print": "keyword", "type": "keyword", "..": "operator"},
+            {"int before;": "string", "__global__": "keyword", "if": "keyword", "return": "keyword", "]]": "string"},
+            {"%%writefile colours.txt": "meta"},
+        ]
+        for cell, words in zip(cells, expected):
+            assert words.items() <= cell.items()
+        assert cells[1]["threadIdx"] == "keyword" and "local end" not in cells[5] and "select" not in cells[3]
+
+    open_notebook(lab, browser, "coloured.ipynb")
+    comes_to_hold(browser, coloured)
+    screenshot(browser, "coloured")
+
+
+# What Enter makes of the first cell, then what is typed, with "^" for its steps of indentation.
+INDENTED = [
+    ("for i = 1, 3 do", "print(i)\nend\nreturn", "for i = 1, 3 do\n^print(i)\nend\nreturn"),
+    ("if x then", "f {\n1\n}\nelse\ny = 2", "if x then\n^f {\n^^1\n^}\nelse\n^y = 2"),
+    ("k = gpu.kernel [[", "__global__ void f() {\nif (true) {\nreturn;\n}\n}\n]]\nx = 1",
+     "k = gpu.kernel [[\n__global__ void f() {\n^if (true) {\n^^return;\n^}\n}\n]]\nx = 1"),
+    ("text = [[", "  for\nend ]]", "text = [[\n  for\n  end ]]"),
+]
+
+
+def test_lines_are_indented(lab, browser):
+    open_notebook(lab, browser, "coloured.ipynb")
+    for first, typed, expected in INDENTED:
+        browser.execute_script(TYPE, first)
+        for line in typed.split("\n"):
+            webdriver.ActionChains(browser).send_keys(Keys.ENTER).send_keys(line).perform()
+        text = browser.execute_script("return window.jupyterapp.shell.currentWidget.content.widgets[0].model.sharedModel.getSource()")
+        assert text.replace("    ", "^") == expected
 
 
 # The text of the editor of the first cell, with the cursor behind it; and what the page shows over and beside the cells.

@@ -165,6 +165,11 @@ def test_install(tmp_path):
     assert spec["argv"] == [os.path.realpath(BINARY), "jupyter", "start", "-f", "{connection_file}"]
     assert (spec["language"], spec["interrupt_mode"]) == ("lua", "message")
     assert spec["metadata"]["supported_encryption"] == ["curve"] and spec["kernel_protocol_version"] == "5.6"
+    extension = tmp_path / "share/jupyter/labextensions/lunarray"
+    build = json.loads((extension / "package.json").read_text())["jupyterlab"]["_build"]
+    script = (extension / build["load"]).read_text()
+    words = json.loads(script[script.rindex("({") + 1:script.rindex(")")])
+    assert words["__global__"] == "keyword" and words["threadIdx"] == "variable" and words["__syncthreads"] == "function"
 
 
 def test_install_for_the_user(tmp_path):
