@@ -220,10 +220,10 @@ $(BUILD)/ready: Makefile
 # ---- what the machine lacks
 DEBS := pkg-config lua5.4 liblua5.4-dev libzmq3-dev libjansson-dev libsodium-dev libutf8proc-dev libopenblas-dev libpng-dev zlib1g-dev \
   python3 python3-venv python3-pip ca-certificates
-TEST_DEBS := chromium chromium-driver fonts-dejavu-core gcc gnuplot-nox libc6-dev procps tmux
+TEST_DEBS := chromium chromium-driver fonts-dejavu-core gcc gnuplot-nox less libc6-dev procps tmux
 LINT_DEBS := clang-format clang-tidy
-# Of one version, whose driver API libcuda-simt.so has whole.
-WHEELS := $(patsubst %,nvidia-cuda-%==13.0.*,nvrtc runtime crt cccl profiler-api)
+# Of one version, whose driver API libcuda-simt.so has whole. Of cuRAND kernels take headers; its library is for hosts.
+WHEELS := $(patsubst %,nvidia-cuda-%==13.0.*,nvrtc runtime crt cccl profiler-api) nvidia-curand==10.4.0.*
 
 # $(call debian,PACKAGES): installs those that are not there; does nothing when all are.
 define debian
@@ -242,7 +242,8 @@ deps:
 	$(call debian,$(DEBS))
 	@if [ -z "$(CUDA_INCLUDE)" ] || [ -z "$(wildcard $(TOOLKITS:%=%/include/nvrtc.h) build/cuda/nvidia/*/include/nvrtc.h)" ]; then \
 	  echo "no toolkit of CUDA 13 found: taking NVRTC and the CUDA headers from NVIDIA's Python wheels"; \
-	  $(PYTHON) -m pip install -q --disable-pip-version-check --target build/cuda.part $(patsubst %,'%',$(WHEELS)) && mv build/cuda.part build/cuda; \
+	  $(PYTHON) -m pip install -q --disable-pip-version-check --target build/cuda.part $(patsubst %,'%',$(WHEELS)) && \
+	  rm -f build/cuda.part/nvidia/*/lib/libcurand.so* && mv build/cuda.part build/cuda; \
 	fi
 
 VENV := build/venv

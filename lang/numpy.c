@@ -72,6 +72,8 @@
       "math.type(gpu.matmul(gpu.ones(2), gpu.ones(2))) .. math.type(gpu.ones(2):vdot(gpu.ones(2))) == 'floatfloat'")   \
     X("gpu.linalg.lstsq of one vector gives the residual as a Lua number", "an array of one element",                  \
       "math.type(select(2, gpu.linalg.lstsq(gpu.ones(3, 1), gpu.range(3)))) == 'float'")                               \
+    X("gpu.linalg.eig and eigvals are real where all eigenvalues are", "complex always, from NumPy 2.5 on",            \
+      "gpu.linalg.eigvals(gpu.eye(2)).dtype == 'float32'")                                                             \
     X("gpu.linalg.svd and qr give thin factors, full ones by {full = true}", "svd gives full ones",                    \
       "gpu.linalg.svd(gpu.ones(3, 2)).shape[2] == 2")
 

@@ -9,7 +9,9 @@ TIMEOUT = 240
 
 
 def test_console():
-    console = pexpect.spawn(sys.executable, ["-m", "jupyter_console", "--kernel", "lunarray"], encoding="utf-8",
+    # It takes a line for complete when the kernel doesn't say within a second that it is not.
+    patience = f"--ZMQTerminalInteractiveShell.kernel_is_complete_timeout={TIMEOUT}"
+    console = pexpect.spawn(sys.executable, ["-m", "jupyter_console", "--kernel", "lunarray", patience], encoding="utf-8",
                             timeout=TIMEOUT, dimensions=(40, 120))
     console.expect(r"In \[.*1.*\]")
     console.send("for i = 20, 21 do\r")

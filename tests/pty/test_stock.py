@@ -114,7 +114,10 @@ def folder(tmp_path_factory):
 
 @pytest.mark.parametrize("words", LINES, ids=lambda words: " ".join(words)[:40])
 def test_command_line(folder, words):
-    assert run(BINARY, words, folder) == run(STOCK, words, folder)
+    stock = run(STOCK, words, folder)
+    if words == ["--"] and b"not enough memory" in stock[2]:
+        pytest.skip("this stock Lua runs out of memory for an empty list of arguments")
+    assert run(BINARY, words, folder) == stock
 
 
 @pytest.mark.parametrize("init", [
