@@ -7,6 +7,7 @@ import pytest
 from scipy import integrate, stats
 from scipy.spatial import distance
 
+from rounds import rounds
 from test_linalg import WAYS, compare
 from test_reduce import view
 
@@ -211,6 +212,6 @@ def distances(r, g, dtype):
 @pytest.mark.parametrize("maker", [orders, places, sums, combined, distances])
 def test_against_numpy(tmp_path, way, maker):
     cases = []
-    for seed in range(len(DTYPES) * 3 if way == "cpu" else 5 if way == "simt" else 2):  # kernels take their time to compile
+    for seed in range(rounds(len(DTYPES) * 3 if way == "cpu" else 5 if way == "simt" else 2)):  # kernels take their time to compile
         cases += maker(random.Random(seed), np.random.default_rng(seed), DTYPES[seed % len(DTYPES)])
     compare(tmp_path, way, cases)

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
+from rounds import rounds
 from test_linalg import WAYS, compare
 from test_reduce import view
 
@@ -218,6 +219,6 @@ MAKERS = [calculus, nans, statistics, sets, choices, polynomials]
 @pytest.mark.parametrize("maker", MAKERS)
 def test_against_numpy(tmp_path, way, maker):
     cases = []
-    for seed in range(len(DTYPES) * 4 if way == "cpu" else 5 if way == "simt" else 2):  # kernels take their time to compile
+    for seed in range(rounds(len(DTYPES) * 4 if way == "cpu" else 5 if way == "simt" else 2)):  # kernels take their time to compile
         cases += maker(random.Random(seed), np.random.default_rng(seed), DTYPES[seed % len(DTYPES)])
     compare(tmp_path, way, cases)

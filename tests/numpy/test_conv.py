@@ -8,6 +8,8 @@ import pytest
 import scipy.signal
 from numpy.lib.stride_tricks import sliding_window_view
 
+from rounds import rounds
+
 LUNARRAY = os.environ.get("LUNARRAY", "build/lunarray")
 WAYS = {"cpu": ("cpu", {}), "simt": ("simt", {}), "generated": ("simt", {"LUNARRAY_GENERATED": "1"})}
 TOLERANCE = {"float16": 2e-3, "float32": 1e-5, "float64": 1e-12, "complex64": 1e-5, "complex128": 1e-12}
@@ -191,7 +193,7 @@ def transposed(r, g, dtype):
 def test_against_numpy(tmp_path, way, maker):
     device, env = WAYS[way]
     script, wants = [f"gpu.device('{device}')"], []
-    for k in range(150 if way == "cpu" else 40):
+    for k in range(rounds(150 if way == "cpu" else 40)):
         r, g = random.Random(k), np.random.default_rng(k)
         code, arrays, want, terms = maker(r, g, r.choice(["float16", "float32", "float64"]))
         script.append("do")

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.signal
 
+from rounds import rounds
 from test_index import LUNARRAY, WAYS
 
 TOLERANCE = {"float16": 2e-3, "float32": 1e-6, "float64": 1e-11, "int32": 1e-6}
@@ -24,7 +25,7 @@ def coefficients(r, g):
 def test_lfilter(way, tmp_path):
     device, env, _ = WAYS[way]
     lines, wants = [f"gpu.device '{device}'"], []
-    for k in range(60 if way == "cpu" else 25):
+    for k in range(rounds(60 if way == "cpu" else 25)):
         r, g = random.Random(k), np.random.default_rng(k)
         b, a = coefficients(r, g)
         shape = r.choice([[1], [7], [3000], [3, 1500], [70, 5], [2, 9, 130], [0, 3], [1, 20000]])

@@ -4,6 +4,7 @@ import random
 import numpy as np
 import pytest
 import scipy.signal
+from rounds import rounds
 from test_linalg import WAYS, compare
 from test_signal import edges
 
@@ -145,6 +146,6 @@ def peaks(r, g):
 @pytest.mark.parametrize("maker", [responses, smoothed, rates, waves, peaks])
 def test_against_scipy(tmp_path, way, maker):
     cases = []
-    for k in range(12 if way == "cpu" else 4 if way == "simt" else 1):
+    for k in range(rounds(12 if way == "cpu" else 4 if way == "simt" else 1)):
         cases += maker(random.Random(k), np.random.default_rng(k))
     compare(tmp_path, way, cases)

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from scipy.linalg import expm, lu, null_space, orth, toeplitz
 
+from rounds import rounds
+
 LUNARRAY = os.environ.get("LUNARRAY", "build/lunarray")
 WAYS = {"cpu": ("cpu", {}), "simt": ("simt", {}), "generated": ("simt", {"LUNARRAY_GENERATED": "1"})}
 
@@ -177,8 +179,7 @@ MAKERS = [systems, rectangles, products, einsums, sums, elementwise]
 @pytest.mark.parametrize("maker", MAKERS)
 def test_against_numpy(tmp_path, way, maker):
     cases = []
-    rounds = (60 if way != "generated" else 12) if maker is einsums else 6
-    for seed in range(rounds):
+    for seed in range(rounds((60 if way != "generated" else 12) if maker is einsums else 6)):
         r, g = random.Random(seed), np.random.default_rng(seed)
         cases += maker(r, g, "float32" if seed % 2 else "float64")
     compare(tmp_path, way, [c for c in cases if c[2] is not None])

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import scipy.ndimage as nd
 
+from rounds import rounds
 from test_linalg import WAYS, compare
 
 BORDERS = ["reflect", "mirror", "nearest", "wrap", "constant"]
@@ -187,6 +188,6 @@ def shapes(r, g, dtype):
 @pytest.mark.parametrize("maker", [filters, places, splines, shapes, ranks, measures, distances])
 def test_against_scipy(tmp_path, way, maker):
     cases = []
-    for seed in range(60 if maker is splines and way == "cpu" else 30 if way == "cpu" else 8 if way == "simt" else 2):  # kernels take their time to compile
+    for seed in range(rounds(60 if maker is splines and way == "cpu" else 30 if way == "cpu" else 8 if way == "simt" else 2)):  # kernels take their time to compile
         cases += maker(random.Random(seed), np.random.default_rng(seed), ["float64", "float32", "uint8", "int32"][seed % 4])
     compare(tmp_path, way, cases)

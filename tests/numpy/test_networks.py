@@ -5,6 +5,7 @@ import random
 import numpy as np
 import pytest
 
+from rounds import rounds
 from test_linalg import WAYS, compare
 
 
@@ -231,7 +232,7 @@ def parts(r, g, dtype):
 @pytest.mark.parametrize("maker", [sizes, places, attentions, losses, parts])
 def test_against_definitions(tmp_path, way, maker):
     cases = []
-    for seed in range(20 if way == "cpu" else 6 if way == "simt" else 1):  # kernels take their time to compile
+    for seed in range(rounds(20 if way == "cpu" else 6 if way == "simt" else 1)):  # kernels take their time to compile
         dtype = ["float32", "float64", "float16", "int32", "int64", "uint8"][seed % 6]
         if np.dtype(dtype).kind in "iu" and dtype != "int64" and maker is not sizes:
             dtype = "float64"  # what integers below 64 bits become is less exact than these comparisons

@@ -6,6 +6,8 @@ import subprocess
 import numpy as np
 import pytest
 
+from rounds import rounds
+
 LUNARRAY = os.environ.get("LUNARRAY", "build/lunarray")
 WAYS = {"cpu": ("cpu", {}), "simt": ("simt", {}), "generated": ("simt", {"LUNARRAY_GENERATED": "1"})}
 
@@ -68,7 +70,7 @@ def test_against_numpy(tmp_path, way, maker):
     script, wants = [f"gpu.device('{device}')", "local function put(name, ...)",
                      "  for i, v in ipairs({...}) do if type(v) == 'number' then v = gpu.array(v, 'float64') end",
                      "    gpu.save(name .. '-' .. i .. '.npy', v) end end"], []
-    for seed in range({"cpu": 40, "simt": 12, "generated": 6}[way]):
+    for seed in range(rounds({"cpu": 40, "simt": 12, "generated": 6}[way])):
         r, g = random.Random(seed), np.random.default_rng(seed)
         for k, (code, arrays, want) in enumerate(maker(r, g)):
             script.append("do")

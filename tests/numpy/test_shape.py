@@ -2,6 +2,7 @@
 import numpy as np
 import pytest
 
+from rounds import rounds
 from test_index import WAYS, Base, run_cases, show, table
 
 
@@ -152,4 +153,4 @@ def test_random_shapes(kind, way, tmp_path):
         b = Base(r)
         text, want = kind(r, b)
         return b.lua + "return (" + text + ")", want if isinstance(want, str) else show(want)
-    run_cases(make, kind.__name__, way, COUNTS[way], tmp_path)
+    run_cases(make, kind.__name__, way, rounds(COUNTS[way]), tmp_path)

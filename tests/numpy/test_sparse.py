@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from rounds import rounds
+
 LUNARRAY = os.environ.get("LUNARRAY", "build/lunarray")
 WAYS = {"cpu": ("cpu", {}), "simt": ("simt", {}), "generated": ("simt", {"LUNARRAY_GENERATED": "1"})}
 
@@ -30,7 +32,7 @@ def matrix(r, g, rows, columns, dtype):
 @pytest.mark.parametrize("way", WAYS)
 def test_against_scipy(tmp_path, way):
     lines, wants = [], []
-    for k in range(40 if way != "generated" else 15):
+    for k in range(rounds(40 if way != "generated" else 15)):
         r, g = random.Random(k), np.random.default_rng(k)
         m, n, p = (r.choice([0, 1, 2, 7, 33, 500]) for _ in range(3))
         dtype, other = r.choice(["float32", "float64"]), r.choice(["float32", "float64"])
@@ -134,7 +136,7 @@ def graph(r, g, n, kind):
 @pytest.mark.parametrize("way", WAYS)
 def test_direct_solutions(tmp_path, way):
     lines, checks = [], []
-    for k in range(60 if way == "cpu" else 8):
+    for k in range(rounds(60 if way == "cpu" else 8)):
         r, g = random.Random(k), np.random.default_rng(k)
         n = r.choice([1, 2, 9, 40, 150, 700] if way == "cpu" else [1, 20, 100])
         a = graph(r, g, n, r.choice(["grid", "random", "arrow", "moved"]))
