@@ -62,6 +62,13 @@ void kn_fill_block(void *block, enum rt_dtype t, const struct kn_operand *number
     kn_spread(t, block, element, n);
 }
 
+void kn_fill_stored(void *block, enum rt_dtype t, const struct kn_operand *number, size_t n)
+{
+    _Alignas(16) char element[RT_ELEMENT];
+    put_number(element, t, number);
+    repeat(block, element, rt_dtypes[t].size, n);
+}
+
 static int arity_of(const struct kn_node *n)
 {
     return n->kind == KN_NODE_OP ? kn_ops[n->op].arity : n->kind == KN_NODE_CONVERT ? 1 : 0;
@@ -83,12 +90,18 @@ static size_t value_size(const struct kn_plan *plan, enum rt_dtype t)
     return plan->narrow ? rt_dtypes[t].size : kn_classes[kn_class_of(t)].size;
 }
 
+kn_op_loop *kn_stored_loop(const struct kn_loops *l, enum kn_op op, enum rt_dtype t)
+{
+    if (kn_class_exact(t)) return l->ops[op][kn_class_of(t)];
+    kn_op_loop *loop = l->narrow->ops[op][t];
+    return loop ? loop : kn_tabled_loop(op, t);
+}
+
 kn_op_loop *kn_plan_loop(const struct kn_plan *plan, const struct kn_node *n)
 {
     enum rt_dtype t = plan->program->nodes[n->args[kn_ops[n->op].arity - 1]].dtype;
-    if (!kn_plan_as_stored(plan, t) || kn_class_exact(t)) return plan->loops->ops[n->op][kn_class_of(t)];
-    kn_op_loop *loop = plan->loops->narrow->ops[n->op][t];
-    return loop ? loop : kn_tabled_loop(n->op, t);
+    if (!kn_plan_as_stored(plan, t)) return plan->loops->ops[n->op][kn_class_of(t)];
+    return kn_stored_loop(plan->loops, n->op, t);
 }
 
 /* Their values are those of their classes where both dtypes are exactly theirs. */
@@ -226,13 +239,10 @@ static void load_constants(struct kn_walk *w, size_t n)
 static void fill_number(const struct kn_walk *w, int i, size_t n)
 {
     const struct kn_node *node = &w->plan->program->nodes[i];
-    _Alignas(16) char element[RT_ELEMENT];
-    if (!w->plan->narrow) {
+    if (w->plan->narrow)
+        kn_fill_stored(kn_walk_slot(w, i), node->dtype, &node->number, n);
+    else
         kn_fill_block(kn_walk_slot(w, i), node->dtype, &node->number, n);
-        return;
-    }
-    put_number(element, node->dtype, &node->number);
-    repeat(kn_walk_slot(w, i), element, value_size(w->plan, node->dtype), n);
 }
 
 void kn_walk_shift(struct kn_walk *w, const int64_t *shift, size_t n)

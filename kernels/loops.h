@@ -146,6 +146,10 @@ const struct kn_loops *kn_host_loops(void);
 
 /* Fills a block with one number of a dtype, in the type of its class. */
 void kn_fill_block(void *block, enum rt_dtype t, const struct kn_operand *number, size_t n);
+/* The same as it lies in memory. */
+void kn_fill_stored(void *block, enum rt_dtype t, const struct kn_operand *number, size_t n);
+/* The loop of an operation that computes in a dtype, over values as they lie in memory; NULL where there is none. */
+kn_op_loop *kn_stored_loop(const struct kn_loops *l, enum kn_op op, enum rt_dtype t);
 /* A conversion of values as they lie in memory; NULL where that takes a block of their class. */
 kn_convert_loop *kn_stored_conversion(const struct kn_loops *l, enum rt_dtype from, enum rt_dtype to);
 /* Fills a block with n values, 1 at least, of one element in memory. */

@@ -248,8 +248,19 @@ static bool is_plain_array(const struct rt_array *a, const struct rt_array *b)
            rt_array_alive(b, NULL) == RT_OK;
 }
 
+/* It can be written while they are read. */
+static bool is_plain_output(const struct kn_operand *args, int arity, const struct rt_array *a,
+                            const struct rt_array *out)
+{
+    for (int i = 0; i < arity; i++) {
+        const struct rt_array *b = args[i].array;
+        if (b && rt_array_overlap(b, out) && !same_elements(b, out)) return false;
+    }
+    return is_plain_array(a, out) && rt_array_writable(out, NULL) == RT_OK;
+}
+
 /* False where it takes a program, which tells mistakes, too. */
-static bool is_plain(enum kn_op op, const struct kn_operand *args, struct kn_signature *s)
+static bool is_plain(enum kn_op op, const struct kn_operand *args, const struct rt_array *out, struct kn_signature *s)
 {
     int arity = kn_ops[op].arity;
     const struct rt_array *a = args[0].array || arity == 1 ? args[0].array : args[1].array;
@@ -261,39 +272,39 @@ static bool is_plain(enum kn_op op, const struct kn_operand *args, struct kn_sig
         types[i] = b ? (struct kn_type){.dtype = b->dtype} : number_type(&args[i]);
         if (b && !is_plain_array(a, b)) return false;
     }
-    if (kn_infer(op, types, s, NULL) != RT_OK || s->op != op || !kn_class_exact(s->result)) return false;
+    if (kn_infer(op, types, s, NULL) != RT_OK) return false;
     for (int i = 0; i < arity; i++) {
         const enum rt_dtype t = i == 0 ? s->first : s->others, from = types[i].dtype;
-        if (!kn_class_exact(t)) return false;
         if (types[i].number && kn_number_fits(t, &args[i], kn_ops[op].name, NULL) != RT_OK) return false;
         if (types[i].number || from == t) continue;
         if (kn_check_conversion(from, t, NULL) != RT_OK || !kn_stored_conversion(kn_host_loops(), from, t))
             return false;
     }
     if (op == KN_POW && args[0].array && types[1].number) simple_power(&args[1], s->first, &s->op);
-    return true;
+    return !out->storage || (s->result == out->dtype && is_plain_output(args, arity, a, out));
 }
 
-static enum rt_status apply_plain(const struct kn_operand *args, const struct kn_signature *s, struct rt_array *out,
-                                  struct rt_error *e)
+static enum rt_status apply_plain(kn_op_loop *loop, const struct kn_operand *args, const struct kn_signature *s,
+                                  struct rt_array *out, struct rt_error *e)
 {
     const struct rt_array *a = args[0].array ? args[0].array : args[1].array;
     _Alignas(64) char blocks[3][KN_BLOCK * RT_ELEMENT];
     const void *v[3] = {0};
     size_t n = (size_t)rt_array_size(a);
-    enum rt_status status = rt_array_new(rt_array_device(a), s->result, a->ndim, a->shape, out, e);
-    if (status != RT_OK) return status;
+    if (!out->storage) {
+        enum rt_status status = rt_array_new(rt_array_device(a), s->result, a->ndim, a->shape, out, e);
+        if (status != RT_OK) return status;
+    }
     for (int i = 0; i < kn_ops[s->op].arity; i++) {
         const struct rt_array *b = args[i].array;
         const enum rt_dtype t = i == 0 ? s->first : s->others;
         v[i] = b && b->dtype == t ? rt_array_host(b) : blocks[i];
         if (!b)
-            kn_fill_block(blocks[i], t, &args[i], n);
+            kn_fill_stored(blocks[i], t, &args[i], n);
         else if (b->dtype != t)
             kn_stored_conversion(kn_host_loops(), b->dtype, t)(blocks[i], rt_array_host(b), n);
     }
-    const enum rt_dtype computed = kn_ops[s->op].arity > 1 ? s->others : s->first;
-    kn_host_loops()->ops[s->op][kn_class_of(computed)](rt_array_host(out), v[0], v[1], v[2], n);
+    loop(rt_array_host(out), v[0], v[1], v[2], n);
     return RT_OK;
 }
 
@@ -301,7 +312,10 @@ enum rt_status kn_apply(enum kn_op op, const struct kn_operand *args, struct rt_
 {
     struct kn_program p;
     struct kn_signature s;
-    if (!out->storage && is_plain(op, args, &s)) return apply_plain(args, &s, out, e);
+    if (is_plain(op, args, out, &s)) {
+        kn_op_loop *loop = kn_stored_loop(kn_host_loops(), s.op, kn_ops[s.op].arity > 1 ? s.others : s.first);
+        if (loop) return apply_plain(loop, args, &s, out, e);
+    }
     int nodes[3], result;
     kn_program_start(&p);
     for (int i = 0; i < kn_ops[op].arity; i++) {

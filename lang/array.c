@@ -17,6 +17,9 @@ static const char methods_key;
 /* The dtype of an array that was released, which tells it from one just made. */
 #define FREED RT_DTYPE_COUNT
 
+/* Arrays that were released on this thread: by it are known calls that may have run a finalizer. */
+static _Thread_local unsigned long released;
+
 /* Quicker than a look at the metatable. */
 struct rt_array *lg_test_array(lua_State *L, int idx)
 {
@@ -37,10 +40,11 @@ void lg_check_frame(lua_State *L)
 struct rt_array *lg_new_array(lua_State *L)
 {
     lg_memory_enter(L);
+    const unsigned long before = released;
     struct lg_array *l = lua_newuserdatauv(L, sizeof *l, 0);
     *l = (struct lg_array){.mark = &metatable_key};
     struct rt_array *a = &l->array;
-    lg_check_frame(L);
+    if (released != before) lg_check_frame(L);
     lua_rawgetp(L, LUA_REGISTRYINDEX, &metatable_key);
     lua_setmetatable(L, -2);
     return a;
@@ -180,14 +184,15 @@ static int collect(lua_State *L)
     if (!a) luaL_typeerror(L, 1, "array");
     lg_array_drop(a);
     a->dtype = FREED;
+    released++;
     return 0;
 }
 
 /* What still reads it is evaluated now, so that its memory does go. */
 static int release(lua_State *L)
 {
-    struct rt_array *a = luaL_checkudata(L, 1, LG_ARRAY);
-    if (a->storage && !lg_waits(a)) lg_before_write(L, a);
+    const struct rt_array *a = lg_test_array(L, 1);
+    if (a && a->storage && !lg_waits(a)) lg_before_write(L, a);
     return collect(L);
 }
 

@@ -157,7 +157,7 @@ struct lg_session *lg_session_new(const struct lg_options *options)
     s->sink = options->sink;
     s->interactive = options->interactive;
     if (s->interactive) s->history = lg_history_new(options->history);
-    s->L = luaL_newstate();
+    s->L = lua_newstate(lg_heap_allocate, &s->heap);
     struct opening o = {s, options};
     bool stops = s->interactive && s->sink.stopped;
     if (s->sink.attend_beside) s->apart = lg_apart_new();
@@ -174,6 +174,7 @@ void lg_session_free(struct lg_session *s)
 {
     if (!s) return;
     if (s->L) lua_close(s->L);
+    lg_heap_empty(&s->heap);
     lg_debug_free(s);
     lg_apart_free(s->apart);
     lg_arena_reset(&s->answers);

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include "lang/lang.h"
 #include "lang/buffer.h"
+#include "lang/heap.h"
 #include "lang/session.h"
 
 /* Memory for answers that are valid until the session's next call. */
@@ -41,6 +42,7 @@ struct lg_names {
 
 struct lg_session {
     lua_State *L;
+    struct lg_heap heap; /* of L */
     struct lg_sink sink;
     bool interactive;
     bool plain; /* what is evaluated is no cell: it runs as in a stock lua */

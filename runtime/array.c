@@ -56,7 +56,10 @@ static void set_strides(struct rt_array *a)
 
 void rt_array_over(struct rt_storage *s, enum rt_dtype t, int ndim, const int64_t *shape, struct rt_array *out)
 {
-    *out = (struct rt_array){.storage = s, .dtype = t, .ndim = ndim};
+    out->storage = s;
+    out->dtype = t;
+    out->ndim = ndim;
+    out->offset = 0;
     for (int i = 0; i < ndim; i++) out->shape[i] = shape[i];
     set_strides(out);
 }
@@ -85,13 +88,28 @@ enum rt_status rt_array_new(struct rt_device *d, enum rt_dtype t, int ndim, cons
 void rt_array_release(struct rt_array *a)
 {
     rt_storage_release(a->storage);
-    memset(a, 0, sizeof *a);
+    a->storage = NULL;
+    a->dtype = 0;
+    a->ndim = 0;
+    a->offset = 0;
+}
+
+/* Its axes, and no more of them than it has: there is room for many. */
+static void set_array(struct rt_array *out, const struct rt_array *a)
+{
+    const size_t axes = (size_t)a->ndim * sizeof a->shape[0];
+    out->storage = a->storage;
+    out->dtype = a->dtype;
+    out->ndim = a->ndim;
+    out->offset = a->offset;
+    memcpy(out->shape, a->shape, axes);
+    memcpy(out->strides, a->strides, axes);
 }
 
 void rt_array_share(const struct rt_array *a, struct rt_array *out)
 {
     rt_storage_retain(a->storage);
-    if (out != a) *out = *a;
+    if (out != a) set_array(out, a);
 }
 
 int64_t rt_array_size(const struct rt_array *a)
@@ -161,7 +179,7 @@ void *rt_array_host(const struct rt_array *a)
 static enum rt_status finish_view(struct rt_array *view, struct rt_array *out)
 {
     rt_storage_retain(view->storage);
-    *out = *view;
+    set_array(out, view);
     return RT_OK;
 }
 

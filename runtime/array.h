@@ -1,7 +1,8 @@
 /* The array type: a dtype, a shape and strides over a storage. A struct rt_array is a value that owns one reference to
- * its storage: fill it with one of the functions here and release it with rt_array_release. All zeros is "no array" and
- * may be released. Views share storage. Data always lies inside the storage; strides may be 0 (broadcast) or negative.
- * Only geometry and contiguous transfers live here; whatever computes (casts, strided copies) is in kernels/. */
+ * its storage: fill it with one of the functions here and release it with rt_array_release. Without a storage it is "no
+ * array" and may be released; axes from ndim on mean nothing. Views share storage. Data always lies inside the storage;
+ * strides may be 0 (broadcast) or negative. Only geometry and contiguous transfers live here; whatever computes (casts,
+ * strided copies) is in kernels/. */
 #ifndef RT_ARRAY_H
 #define RT_ARRAY_H
 

@@ -36,8 +36,14 @@ struct rt_pool {
     bool keeps; /* blocks go to `kept` first, the oldest in front, of so many bytes together */
     struct block *kept, **kept_end;
     size_t kept_bytes;
-    struct rt_memory_stats stats;
+    struct rt_memory_stats stats; /* but for in_use, */
+    atomic_size_t in_use;         /* which is written under the lock, and read without it */
+    bool listed;
+    struct rt_pool *next;
 };
+
+static _Atomic(struct rt_pool *) pools; /* of all devices that memory was asked of */
+static atomic_size_t elsewhere;         /* bytes that are held in memory of other kinds */
 
 static pthread_mutex_t collector_lock = PTHREAD_MUTEX_INITIALIZER;
 static void (*collector)(void *context, size_t bytes);
@@ -48,6 +54,16 @@ struct rt_pool *rt_pool_new(void)
     struct rt_pool *p = rt_calloc(1, sizeof *p);
     if (p) pthread_mutex_init(&p->lock, NULL);
     return p;
+}
+
+/* With its lock: one that has memory is there for good. */
+static void list_pool(struct rt_pool *p)
+{
+    if (p->listed) return;
+    p->listed = true;
+    p->next = atomic_load(&pools);
+    while (!atomic_compare_exchange_weak(&pools, &p->next, p)) {
+    }
 }
 
 /* The class of a size and the bytes that blocks of that class have. */
@@ -139,11 +155,22 @@ static struct block *take_cached(struct rt_device *d, int class)
     return b;
 }
 
+static size_t in_use(const struct rt_pool *p)
+{
+    return atomic_load_explicit(&p->in_use, memory_order_relaxed);
+}
+
+/* With the lock: an addition to an atomic variable would take as long as the lock. */
+static void set_in_use(struct rt_pool *p, size_t bytes)
+{
+    atomic_store_explicit(&p->in_use, bytes, memory_order_relaxed);
+}
+
 static void count_use(struct rt_pool *p, size_t bytes)
 {
+    set_in_use(p, in_use(p) + bytes);
     p->stats.allocations++;
-    p->stats.in_use += bytes;
-    if (p->stats.in_use > p->stats.peak) p->stats.peak = p->stats.in_use;
+    if (in_use(p) > p->stats.peak) p->stats.peak = in_use(p);
 }
 
 static void put_cached(struct rt_pool *p, struct block *b)
@@ -217,7 +244,7 @@ void rt_memory_lost(struct rt_device *d)
 {
     pthread_mutex_lock(&d->pool->lock);
     struct block *all = empty_cache(d->pool);
-    d->pool->stats.in_use = 0;
+    set_in_use(d->pool, 0);
     d->generation++;
     pthread_mutex_unlock(&d->pool->lock);
     while (all) {
@@ -313,16 +340,17 @@ static struct rt_storage *empty_storage(struct rt_device *d, struct rt_error *e)
     return &b->storage;
 }
 
-static atomic_size_t held; /* bytes of all storages, and elsewhere */
-
 void rt_memory_held_elsewhere(int64_t bytes)
 {
-    atomic_fetch_add_explicit(&held, (size_t)bytes, memory_order_relaxed);
+    atomic_fetch_add_explicit(&elsewhere, (size_t)bytes, memory_order_relaxed);
 }
 
 size_t rt_memory_held(void)
 {
-    return atomic_load_explicit(&held, memory_order_relaxed);
+    size_t held = atomic_load_explicit(&elsewhere, memory_order_relaxed);
+    for (const struct rt_pool *p = atomic_load_explicit(&pools, memory_order_acquire); p; p = p->next)
+        held += in_use(p);
+    return held;
 }
 
 /* What is made while a graph is recorded is that graph's for as long as it lives. */
@@ -361,6 +389,7 @@ struct rt_storage *rt_storage_new(struct rt_device *d, size_t bytes, struct rt_e
         }
         s->capacity = capacity;
         pthread_mutex_lock(&p->lock);
+        list_pool(p);
         count_use(p, bytes);
         p->stats.driver_allocations++;
         pthread_mutex_unlock(&p->lock);
@@ -368,7 +397,6 @@ struct rt_storage *rt_storage_new(struct rt_device *d, size_t bytes, struct rt_e
     b->storage.bytes = bytes;
     b->storage.generation = d->generation;
     atomic_init(&b->storage.references, 1); /* nobody else knows of it yet */
-    atomic_fetch_add_explicit(&held, bytes, memory_order_relaxed);
     set_visible(d, b->storage.address, bytes);
     if (d->recording) return keep_for_graph(&b->storage, e);
     if (d->current) rt_uses_begin(&b->storage);
@@ -397,7 +425,11 @@ struct rt_storage *rt_storage_retain(struct rt_storage *s)
 
 void rt_storage_release(struct rt_storage *s)
 {
-    if (!s || atomic_fetch_sub_explicit(&s->references, 1, memory_order_acq_rel) != 1) return;
+    if (!s) return;
+    /* Of the last reference nobody else can make another, and to look for it is quicker than to take it away. */
+    if (atomic_load_explicit(&s->references, memory_order_acquire) != 1 &&
+        atomic_fetch_sub_explicit(&s->references, 1, memory_order_acq_rel) != 1)
+        return;
     struct block *b = (struct block *)s;
     struct rt_device *d = s->device;
     struct rt_pool *p = d->pool;
@@ -409,12 +441,11 @@ void rt_storage_release(struct rt_storage *s)
         free(b);
         return;
     }
-    atomic_fetch_sub_explicit(&held, s->bytes, memory_order_relaxed);
     pthread_mutex_lock(&p->lock);
     bool lost = s->generation != d->generation;
     if (!lost) {
         set_visible(d, s->address, 0);
-        p->stats.in_use -= s->bytes;
+        set_in_use(p, in_use(p) - s->bytes);
         p->stats.cached += s->capacity;
         if (p->keeps)
             keep(p, b);
@@ -448,5 +479,6 @@ void rt_memory_stats(struct rt_device *d, struct rt_memory_stats *out)
 {
     pthread_mutex_lock(&d->pool->lock);
     *out = d->pool->stats;
+    out->in_use = in_use(d->pool);
     pthread_mutex_unlock(&d->pool->lock);
 }

@@ -1,0 +1,70 @@
+#include "lang/heap.h"
+#include <stdlib.h>
+#include <string.h>
+
+#if defined __SANITIZE_ADDRESS__
+#define MOST 0 /* whoever uses a freed block is to be found out */
+#else
+#define MOST ((size_t)1 << 20) /* bytes that are kept */
+#endif
+
+struct lg_heap_block {
+    struct lg_heap_block *next;
+};
+
+static size_t units_of(size_t bytes)
+{
+    return (bytes + LG_HEAP_UNIT - 1) / LG_HEAP_UNIT;
+}
+
+static void *take(struct lg_heap *h, size_t bytes)
+{
+    if (bytes > LG_HEAP_LARGEST) return malloc(bytes);
+    const size_t units = units_of(bytes);
+    struct lg_heap_block *b = h->freed[units];
+    if (!b) return malloc(units * LG_HEAP_UNIT);
+    h->freed[units] = b->next;
+    h->kept -= units * LG_HEAP_UNIT;
+    return b;
+}
+
+static void put(struct lg_heap *h, void *block, size_t bytes)
+{
+    const size_t units = units_of(bytes);
+    struct lg_heap_block *b = block;
+    if (bytes > LG_HEAP_LARGEST || units == 0 || h->kept + units * LG_HEAP_UNIT > MOST) {
+        free(block);
+        return;
+    }
+    b->next = h->freed[units];
+    h->freed[units] = b;
+    h->kept += units * LG_HEAP_UNIT;
+}
+
+void *lg_heap_allocate(void *heap, void *block, size_t former, size_t bytes)
+{
+    if (!block) return bytes ? take(heap, bytes) : NULL; /* `former` is then a type */
+    if (bytes == 0) {
+        put(heap, block, former);
+        return NULL;
+    }
+    if (units_of(former) == units_of(bytes) && bytes <= LG_HEAP_LARGEST) return block;
+    if (former > LG_HEAP_LARGEST && bytes > LG_HEAP_LARGEST) return realloc(block, bytes);
+    void *b = take(heap, bytes);
+    if (!b) return bytes < former ? block : NULL; /* Lua counts on blocks that shrink */
+    memcpy(b, block, former < bytes ? former : bytes);
+    put(heap, block, former);
+    return b;
+}
+
+void lg_heap_empty(struct lg_heap *h)
+{
+    for (size_t i = 0; i <= LG_HEAP_LARGEST / LG_HEAP_UNIT; i++) {
+        while (h->freed[i]) {
+            struct lg_heap_block *b = h->freed[i];
+            h->freed[i] = b->next;
+            free(b);
+        }
+    }
+    h->kept = 0;
+}

@@ -1,0 +1,25 @@
+/* Memory for a Lua state: what was freed of small sizes is handed out again, without asking malloc. A step of the
+ * collector frees thousands of small arrays' userdata at once, of which malloc itself keeps seven of a size at hand. */
+#ifndef LG_HEAP_H
+#define LG_HEAP_H
+
+#include <stddef.h>
+
+#define LG_HEAP_UNIT    16
+#define LG_HEAP_LARGEST 512 /* bytes of a block that is kept */
+
+struct lg_heap_block;
+
+/* All zeros is an empty one. It is used by the thread that runs the state. */
+struct lg_heap {
+    struct lg_heap_block *freed[LG_HEAP_LARGEST / LG_HEAP_UNIT + 1]; /* by their units */
+    size_t kept;                                                     /* bytes of them all */
+};
+
+/* A lua_Alloc for lua_newstate, whose first argument is the heap. All blocks are malloc's, so that a state may change
+ * to another allocator at any time, but not back. */
+void *lg_heap_allocate(void *heap, void *block, size_t former, size_t bytes);
+/* Gives back what is kept: the state is closed. */
+void lg_heap_empty(struct lg_heap *h);
+
+#endif
