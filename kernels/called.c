@@ -34,6 +34,7 @@ static const char definitions[] =
     FLOATING_TEXT(double, unsigned long long)
     TEXT(KN_APART double tgamma_(double a) { return tgamma(a); })
     TEXT(KN_SPECIAL_FUNCTIONS())
+    BEGINNING "bool truth_(bool a) { return a; }\n"
     BEGINNING "float lgamma_(float a) { return lgammaf(a); }\n"
     TEXT(KN_APART double lgamma_(double a) { return lgamma(a); })
     TEXT(KN_BETA_FUNCTIONS())

@@ -54,7 +54,7 @@ typedef double _Complex c128;
 #define OUT_FLOAT(TYPE)       TYPE
 #define OUT_COMPARE(TYPE)     uint8_t
 #define OUT_PREDICATE(TYPE)   uint8_t
-#define OUT_LOGICAL(TYPE)     TYPE
+#define OUT_LOGICAL(TYPE)     uint8_t
 #define OUT_BITWISE(TYPE)     TYPE
 #define OUT_SHIFT(TYPE)       TYPE
 #define OUT_WHERE(TYPE)       TYPE

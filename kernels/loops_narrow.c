@@ -47,6 +47,7 @@ KN_FN uint16_t bits_I16(int16_t a)
 #define right_shift_(a, b) OF_TYPE(right_shift_, a)(a, b)
 #define bits_(a)                                                                                                       \
     _Generic((a), uint8_t : bits_U8, int8_t : bits_I8, uint16_t : bits_U16, int16_t : bits_I16, uint32_t : bits_U32)(a)
+#define truth_(a)  (a != 0)
 #define gcd_(a, b) OF_TYPE(gcd_, a)(a, b)
 #define lcm_(a, b) OF_TYPE(lcm_, a)(a, b)
 

@@ -118,6 +118,16 @@ static enum rt_status no_meaning(enum kn_op op, const struct kn_type *args, stru
                    kn_op_texts[op].rule == KN_RULE_BITWISE ? " and bools" : "", list);
 }
 
+/* The dtype of operands that are arrays of integers, all alike; else bool. */
+static enum rt_dtype one_integer_dtype(const struct kn_type *args, int arity)
+{
+    for (int i = 0; i < arity; i++) {
+        const char kind = args[i].number ? 'f' : rt_dtypes[args[i].dtype].kind;
+        if ((kind != 'i' && kind != 'u') || args[i].dtype != args[0].dtype) return RT_BOOL;
+    }
+    return args[0].dtype;
+}
+
 enum rt_status kn_infer(enum kn_op op, const struct kn_type *args, struct kn_signature *out, struct rt_error *e)
 {
     int arity = kn_ops[op].arity;
@@ -125,7 +135,8 @@ enum rt_status kn_infer(enum kn_op op, const struct kn_type *args, struct kn_sig
     bool weak_float;
     out->op = op;
     if (rule == KN_RULE_LOGICAL) {
-        out->first = out->others = out->result = RT_BOOL;
+        out->first = out->others = one_integer_dtype(args, arity);
+        out->result = RT_BOOL;
         return RT_OK;
     }
     bool gives_bool = rule == KN_RULE_COMPARE || rule == KN_RULE_PREDICATE;

@@ -53,7 +53,7 @@ static inline bool kn_class_exact(enum rt_dtype t)
  *   FLOAT      like ARITH, but integers become float32 (64-bit ones float64) first
  *   COMPARE    the common dtype, bools among themselves too, integers against floats in float64; the result is bool
  *   PREDICATE  the common dtype, that of bools too; the result is bool
- *   LOGICAL    operands and result are bool
+ *   LOGICAL    operands are integers of one dtype, or become bool; the result is bool
  *   BITWISE    integers or bools, floats have no meaning
  *   SHIFT      integers, bools as int32
  *   WHERE      the first operand is bool, the others and the result are in their common dtype */
@@ -69,7 +69,7 @@ enum kn_rule {
 #define KN_INTS_FLOAT       0
 #define KN_INTS_COMPARE     1
 #define KN_INTS_PREDICATE   1
-#define KN_INTS_LOGICAL     0
+#define KN_INTS_LOGICAL     1
 #define KN_INTS_BITWISE     1
 #define KN_INTS_SHIFT       1
 #define KN_INTS_WHERE       1

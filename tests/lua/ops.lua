@@ -571,4 +571,21 @@ t.every("rows with a column, a row or a number", function(device)
   end
 end)
 
+t.test("logical operations ask of each number whether it is zero, and not for bits in common", function()
+  local first, second = { 0, 1, 2, 4, 0, 64, 3 }, { 0, 2, 1, 0, 8, 63, 3 }
+  local function both(f)
+    return gpu.array(map(function(a, b) return f(a ~= 0, b ~= 0) end, first, second))
+  end
+  for _, one in ipairs { "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32" } do
+    for _, other in ipairs { one, "int32", "bool" } do
+      local x, y, what = gpu.array(first):to(one), gpu.array(second):to(other), one .. " and " .. other
+      assert(x:logical_and(y):equal(both(function(a, b) return a and b end)), what)
+      assert(x:logical_or(y):equal(both(function(a, b) return a or b end)), what)
+      assert(x:logical_xor(y):equal(both(function(a, b) return a ~= b end)), what)
+      assert(x:logical_not():equal(both(function(a) return not a end)), one)
+      assert(x:logical_and(y).dtype == "bool" and x:logical_and(2):equal(both(function(a) return a end)), what)
+    end
+  end
+end)
+
 t.done()
