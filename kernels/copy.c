@@ -2,21 +2,39 @@
 #include "kernels/host.h"
 #include <string.h>
 
-enum rt_status kn_copy(const struct rt_array *to, const struct rt_array *from, struct rt_error *e)
-{
-    struct kn_program p;
-    struct rt_array out = *to; /* a borrowed reference: the run writes through it and keeps nothing */
-    int node;
-    kn_program_start(&p);
-    enum rt_status status = kn_program_array(&p, from, &node, e);
-    return status == RT_OK ? kn_program_run(&p, &out, e) : status;
-}
-
 /* Few elements on the host that lie one after the other. */
 static bool is_few(const struct rt_array *to)
 {
     int64_t n = rt_array_size(to);
     return n > 0 && n <= KN_BLOCK && !kn_runs_generated(rt_array_device(to)) && rt_array_contiguous(to);
+}
+
+/* Few elements that lie alike, of arrays that may be read and written: their bytes are the copy. False where a program
+ * tells why not, too. */
+static bool is_plain_copy(const struct rt_array *to, const struct rt_array *from)
+{
+    return to->dtype == from->dtype && rt_array_same_shape(to, from) && is_few(to) && rt_array_contiguous(from) &&
+           rt_array_device(to) == rt_array_device(from) && rt_array_alive(from, NULL) == RT_OK &&
+           rt_array_writable(to, NULL) == RT_OK;
+}
+
+static void copy_bytes(const struct rt_array *to, const struct rt_array *from)
+{
+    memmove(rt_array_host(to), rt_array_host(from), (size_t)rt_array_size(to) * rt_dtypes[to->dtype].size);
+}
+
+enum rt_status kn_copy(const struct rt_array *to, const struct rt_array *from, struct rt_error *e)
+{
+    struct kn_program p;
+    struct rt_array out = *to; /* a borrowed reference: the run writes through it and keeps nothing */
+    int node;
+    if (is_plain_copy(to, from)) {
+        copy_bytes(to, from);
+        return RT_OK;
+    }
+    kn_program_start(&p);
+    enum rt_status status = kn_program_array(&p, from, &node, e);
+    return status == RT_OK ? kn_program_run(&p, &out, e) : status;
 }
 
 static void fill_few(const struct rt_array *to, const struct kn_operand *number)
@@ -63,6 +81,10 @@ static void convert_few(const struct rt_array *to, const struct rt_array *from)
 static enum rt_status copy_to_new(const struct rt_array *to, const struct rt_array *from, struct rt_error *e)
 {
     bool bytes = to->dtype == from->dtype && rt_array_size(to) > 0 && !kn_runs_generated(rt_array_device(to));
+    if (bytes && is_plain_copy(to, from)) {
+        copy_bytes(to, from);
+        return RT_OK;
+    }
     if (bytes) return kn_host_copy(to, from, e);
     enum rt_status status = kn_check_conversion(from->dtype, to->dtype, e);
     if (status != RT_OK || !is_few(to) || !rt_array_contiguous(from))
