@@ -282,7 +282,8 @@ class Runner:
         env = {"LUNARRAY_THREADS": "4", "TSAN_OPTIONS": "suppressions=tests/threads.supp"}
         self.programs("unit", "test_*", THREADS["unit"], {"TSAN_OPTIONS": env["TSAN_OPTIONS"]})
         self.programs("driver", "test_*", THREADS["driver"], env)
-        self.scripts("lua", "lua", THREADS["lua"], env=env)
+        # Arrays of both of the host's devices go through the same loops and threads.
+        self.scripts("lua", "lua", THREADS["lua"], env={**env, "LUNARRAY_TEST_DEVICES": "simt"})
         self.scripts("simt", "simt", THREADS["simt"], env=env)
         self.scripts("checked", "simt", THREADS["checked"], env={**env, "LUNARRAY_TEST_CHECK": "1"})
 
