@@ -95,7 +95,9 @@ static inline __attribute__((always_inline)) uint64_t judge_read(struct cells *c
 }
 
 /* ---- tags (check_shared.c) ---- */
-#define TAG_BITS   12         /* who; above them the epoch */
+#define TAG_BITS   12 /* who; above them the epoch */
+#define EPOCH      (1u << TAG_BITS)
+#define LAST_EPOCH (UINT32_MAX - 4 * EPOCH)
 #define TAG_ATOMIC 1024u      /* of writes, and the thread: an atomic of it */
 #define TAG_WARP   1024u      /* of reads, and a thread: several of its warp */
 #define TAG_MANY   2048u      /* several threads read it */
@@ -143,6 +145,13 @@ struct offsets { /* in shared memory, of 32 lanes: from[l] + on, at most `room` 
 };
 
 #define MORE_CELLS 8
+
+struct group_rule {          /* of tags whose epochs are times: check_groups.c */
+    uint32_t base, now, met; /* the block's first epoch, and the one that began at the time `met` */
+    uint32_t warp, me;       /* lane 0's tag */
+    const uint32_t *known;   /* by thread: before when all is ordered before what the warp does, */
+    const uint32_t *lanes;   /* by lane, then by lane of the warp: before what that does, too */
+};
 
 struct own_cells {        /* of pairs (check_pairs.h) of one chunk, that lanes touch */
     const uint64_t *from; /* by lane; `more` is added: bytes from the chunk's start on, */
@@ -223,6 +232,10 @@ struct check_vectors {
     /* Lanes m touch cells whose records, if there are any, are all theirs: these become what they are behind that.
      * False: look closer at all of them; nothing is lost. What nobody has touched is not to be written. */
     bool (*own)(const struct own_cells *x, uint32_t m, bool write);
+    /* Words of lanes m, each another one, which nobody touched but one thread before whose touch they come. False, and
+     * nothing was done: look closer. */
+    bool (*groups)(uint32_t *written, uint32_t *read, const uint32_t *at, uint32_t m, const struct group_rule *g,
+                   bool write);
     /* Lie those of 32 addresses that lanes m have within `room` of `low`, without the bits of `odd`? */
     bool (*within)(const uint64_t *a, uint32_t m, uint64_t low, uint64_t room, uint64_t odd);
 };

@@ -35,7 +35,9 @@ struct clocks {           /* of a block */
     size_t count, room;
     struct clock *barriers[MAX_BARRIERS]; /* as `arrived` of an mbarrier, by number */
     struct clock *joined[3];              /* the last two that were joined, and what came of it */
-    struct clock *spare;                  /* to be used again */
+    struct clock **kept;                  /* those that notes of shared memory mean: check_groups.c */
+    uint32_t kept_count, kept_room;
+    struct clock *spare; /* to be used again */
 };
 
 static void *allocated(const struct block *b, void *p)
@@ -135,6 +137,12 @@ static struct clocks *want(struct block *b)
     return c;
 }
 
+static void forget_kept(const struct block *b)
+{
+    struct clocks *c = b->clocks;
+    while (c->kept_count) let_go(b, &c->kept[--c->kept_count]);
+}
+
 static void forget_arrivals(const struct block *b, struct phases *x)
 {
     let_go(b, &x->arrived);
@@ -149,6 +157,7 @@ void simt_clocks_start(struct block *b)
     for (size_t k = 0; k < c->count; k++) forget_arrivals(b, &c->items[k]);
     for (int k = 0; k < MAX_BARRIERS; k++) let_go(b, &c->barriers[k]);
     for (int k = 0; k < 3; k++) let_go(b, &c->joined[k]);
+    forget_kept(b);
     c->count = 0;
 }
 
@@ -160,6 +169,7 @@ void simt_clocks_free(struct block *b)
         next = c->next;
         free(c);
     }
+    free(b->clocks->kept);
     free(b->clocks->knows);
     free(b->clocks->items);
     free(b->clocks);
@@ -180,6 +190,41 @@ bool simt_clocks_ordered(const struct block *b, record r, unsigned thread)
 bool simt_clocks_differ(const struct block *b, unsigned thread, unsigned other)
 {
     return b->clocks->knows[thread] != b->clocks->knows[other];
+}
+
+/* ---- for check_groups.c ---- */
+const uint32_t *simt_clocks_times(const struct block *b, unsigned thread)
+{
+    const struct clock *c = b->clocks->knows[thread];
+    return c ? c->seen : NULL;
+}
+
+uint32_t simt_clocks_keep(struct block *b, unsigned thread)
+{
+    struct clocks *c = b->clocks;
+    struct clock *of = c->knows[thread];
+    if (c->kept_count && c->kept[c->kept_count - 1] == of) return c->kept_count - 1;
+    if (c->kept_count == c->kept_room) {
+        uint32_t room = c->kept_room ? 2 * c->kept_room : 64;
+        struct clock **more = allocated(b, rt_realloc(c->kept, room * sizeof *more));
+        if (!more) return 0;
+        c->kept = more;
+        c->kept_room = room;
+    }
+    c->kept[c->kept_count] = NULL;
+    hold(b, &c->kept[c->kept_count], of);
+    return c->kept_count++;
+}
+
+void simt_clocks_know(struct block *b, unsigned thread, uint32_t kept)
+{
+    struct clocks *c = b->clocks;
+    if (kept < c->kept_count) hold(b, &c->knows[thread], c->kept[kept]);
+}
+
+void simt_clocks_forget(struct block *b)
+{
+    for (uint32_t t = 0; t < b->clocks->threads; t++) let_go(b, &b->clocks->knows[t]);
 }
 
 static void add_block(const struct clock *c, const struct worker *k, uint64_t *items, size_t *n)
@@ -212,10 +257,12 @@ void simt_clocks_share(struct block *b, const uint32_t *from, const uint32_t *to
     struct clock *all = NULL;
     if (!c) return;
     b->meets_partly = true;
+    if (b->tags.parted) simt_groups_part(b, c->threads);
     for (uint32_t t = 0; t < c->threads; t++)
         if (from[t / SIMT_WARP] >> t % SIMT_WARP & 1) join(b, &all, c->knows[t]);
     for (uint32_t t = 0; all && t < c->threads; t++)
         if (to[t / SIMT_WARP] >> t % SIMT_WARP & 1) hold(b, &c->knows[t], all);
+    if (all) simt_groups_note_clocks(b, to);
     let_go(b, &all);
 }
 
@@ -232,11 +279,12 @@ void simt_clocks_meet(struct block *b)
     uint32_t all[32];
     if (!c) return;
     memset(all, 0xff, sizeof all);
-    if (b->worker->cluster->size > 1) {
+    if (b->worker->cluster->size > 1) { /* notes mean none then */
         simt_clocks_share(b, all, all);
         return;
     }
-    for (uint32_t t = 0; t < c->threads; t++) let_go(b, &c->knows[t]);
+    simt_clocks_forget(b);
+    forget_kept(b);
     for (size_t k = 0; k < c->count; k++) forget_arrivals(b, &c->items[k]);
 }
 
@@ -278,19 +326,17 @@ static void raise_by_fence(struct clock *c, const struct block *b, unsigned thre
     for (unsigned l = 0; l < SIMT_WARP; l++) raise_to(&seen[thread / SIMT_WARP * SIMT_WARP + l], f.warp_time);
 }
 
-/* All that the block's barriers and those of its warps and lanes have ordered before what the thread does. */
-static void raise_by_meetings(struct clock *c, const struct block *b, unsigned warp, unsigned lane)
+/* All that the block's barriers and those of its warps have ordered before what the warp does. */
+static void raise_by_meetings(struct clock *c, const struct block *b, unsigned warp)
 {
     const struct worker *k = b->worker;
     uint32_t *seen = c->seen + k->rank * b->clocks->threads;
     simt_reach_times(b, c->met);
     raise_to(&c->met[k->rank], b->met);
-    for (unsigned l = 0; l < SIMT_WARP; l++) {
-        raise_to(&seen[warp * SIMT_WARP + l], b->warp_met[warp]);
-        if (b->lanes[warp]) raise_to(&seen[warp * SIMT_WARP + l], b->lanes[warp][lane][l]);
-    }
+    for (unsigned l = 0; l < SIMT_WARP; l++) raise_to(&seen[warp * SIMT_WARP + l], b->warp_met[warp]);
     for (uint32_t v = 0; b->warps && v < k->warp_count; v++)
-        for (unsigned l = 0; l < SIMT_WARP; l++) raise_to(&seen[v * SIMT_WARP + l], b->warps[warp][v]);
+        for (unsigned l = 0; b->warps[warp][v] && l < SIMT_WARP; l++)
+            raise_to(&seen[v * SIMT_WARP + l], b->warps[warp][v]);
 }
 
 /* What the thread has seen goes with its arrival; *last: the clock of the one before. */
@@ -306,8 +352,9 @@ static void add_known(struct clock *c, const struct block *b, unsigned thread, c
 /* And what it did until now. */
 static void add_done(struct clock *c, const struct block *b, unsigned warp, unsigned lane)
 {
-    raise_to(&c->seen[b->worker->rank * b->clocks->threads + warp * SIMT_WARP + lane], b->now);
-    raise_by_meetings(c, b, warp, lane);
+    uint32_t *seen = c->seen + b->worker->rank * b->clocks->threads + warp * SIMT_WARP;
+    raise_to(&seen[lane], b->now);
+    for (unsigned l = 0; b->lanes[warp] && l < SIMT_WARP; l++) raise_to(&seen[l], b->lanes[warp][lane][l]);
 }
 
 /* Lanes m arrive at x, which is of `o`: who waits for the phase has seen what they did. */
@@ -318,6 +365,7 @@ static void arrive(const struct access *a, uint32_t m, struct block *o, struct p
     const struct clock *last = NULL;
     unsigned warp = (unsigned)a->warp->index;
     if (!c) return;
+    if (releases) raise_by_meetings(c, b, warp);
     EACH_LANE(l, m)
     {
         unsigned thread = warp * SIMT_WARP + l;
@@ -333,7 +381,6 @@ static void arrive(const struct access *a, uint32_t m, struct block *o, struct p
 static void take(struct block *b, unsigned thread, struct clock *c)
 {
     if (!c || !want(b) || b->clocks->knows[thread] == c) return;
-    if (!b->tags.slow) simt_shared_flush(b);
     join(b, &b->clocks->knows[thread], c);
     b->meets_partly = true;
     simt_order_learn(b, thread, c->others);
@@ -345,6 +392,7 @@ void simt_clocks_arrive(struct block *b, uint32_t id, unsigned warp, uint32_t m)
 {
     struct clock *c = want(b) ? own(b, &b->clocks->barriers[id]) : NULL;
     const struct clock *last = NULL;
+    if (c && m) raise_by_meetings(c, b, warp);
     EACH_LANE(l, c ? m : 0)
     {
         add_known(c, b, warp * SIMT_WARP + l, &last);
@@ -354,9 +402,11 @@ void simt_clocks_arrive(struct block *b, uint32_t id, unsigned warp, uint32_t m)
 
 void simt_clocks_wait(struct block *b, uint32_t id, const uint32_t *to)
 {
-    if (!b->clocks) return;
+    if (!b->clocks || !b->clocks->barriers[id]) return;
+    simt_groups_part(b, b->clocks->threads);
     for (uint32_t t = 0; t < b->clocks->threads; t++)
         if (to[t / SIMT_WARP] >> t % SIMT_WARP & 1) take(b, t, b->clocks->barriers[id]);
+    simt_groups_note_clocks(b, to);
     let_go(b, &b->clocks->barriers[id]);
 }
 
@@ -370,6 +420,7 @@ static void touch_lane(const struct access *a, unsigned lane, struct block *o, s
         x->coarse = false;
     } else if (simt_is_barrier_test(a->insn) &&
                simt_phase_over(a->insn, a->regs, lane, o->worker->shared + x->at, &phase)) {
+        if (!a->block->tags.slow && x->over[phase % PHASES]) simt_shared_flush(a->block);
         take(a->block, (unsigned)a->warp->index * SIMT_WARP + lane, x->over[phase % PHASES]);
     }
 }

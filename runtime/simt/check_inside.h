@@ -5,11 +5,12 @@
  * check_rows.c keep rows of global memory, check_pairs.c and check_words.c single cells, check_mixed.c sees where one
  * of a thread's is not to stand for others, check_inputs.c and check_own.c, by what check_sums.c computes, know what
  * needs no such record, check_once.c and check_recall.c what needs it later, check_heap.c follows malloc and free,
- * check_shared.c, check_near.c and check_parts.c see what needs no closer look in shared memory, check_steady.c which
- * blocks need none, check_cluster.c sees what blocks of a cluster do to each other, check_copies.c and check_bulk.c
- * follow copies that are under way, check_texels.c what is touched by textures and surfaces, check_sync.c keeps when
- * threads met, check_order.c and check_seen.c who has seen what through atomics, check_releases.c the same where that
- * is too much, check_clocks.c who has waited for whom at mbarriers, check_report.c collects what is found. */
+ * check_shared.c, check_near.c, check_parts.c and check_groups.c see what needs no closer look in shared memory,
+ * check_steady.c which blocks need none, check_cluster.c sees what blocks of a cluster do to each other, check_copies.c
+ * and check_bulk.c follow copies that are under way, check_texels.c what is touched by textures and surfaces,
+ * check_sync.c keeps when threads met, check_order.c and check_seen.c who has seen what through atomics,
+ * check_releases.c the same where that is too much, check_clocks.c who has waited for whom at mbarriers, check_report.c
+ * collects what is found. */
 #ifndef SIMT_CHECK_INSIDE_H
 #define SIMT_CHECK_INSIDE_H
 
@@ -56,9 +57,14 @@ struct tags {                        /* of a block's shared memory: check_shared
     bool slow;                       /* the cells are kept until all threads meet */
     bool all;                        /* accesses are noted though they change no tag: order may part the threads */
     bool warp_met;                   /* since all threads met: */
-    uint32_t warp[32]; /* the epoch of each warp, which begins where all its lanes met; `now` if they have not */
-    uint32_t last;     /* of them */
-    char *log;         /* of struct shared_note, up to the worker's quiet.note */
+    uint32_t warp[32];       /* the epoch of each warp, which begins where all its lanes met; `now` if they have not */
+    uint32_t last;           /* of them */
+    bool parted;             /* some threads met since all did: check_groups.c */
+    uint32_t since;          /* the epoch then */
+    uint32_t version;        /* of what whole warps know; one of 0 is none */
+    struct known *known[32]; /* by warp */
+    uint32_t *readers;       /* by word: of several that read it since then, their warps or lanes, by bits */
+    char *log;               /* of struct shared_note, up to the worker's quiet.note */
     size_t room;
 };
 /* Is an access noted though it changes no tag? */
@@ -502,6 +508,7 @@ void simt_shared_series(struct access *a, int64_t step, const uint64_t at[2], ui
 /* Is there room for a note of any kind? An access of lanes m is noted, where there is: in rows (ROW_UNIT and the like
  * for each half), whose places are to be filled; 0: offsets of all lanes are. */
 bool simt_shared_room(struct block *b);
+bool simt_shared_more(struct block *b); /* makes room for as much again; false: there is to be none */
 struct shared_note *simt_shared_log(struct block *b, struct warp *w, const struct insn *i, unsigned site,
                                     uint32_t bytes, uint32_t m, uint32_t rows);
 /* check_near.c, for generated code: lanes m touch words near each other, of a plain load or store, at what its address
@@ -529,6 +536,20 @@ void simt_shared_meet(struct block *b);                           /* all its thr
 void simt_shared_warp_met(struct block *b, const struct warp *w); /* all lanes of a warp did */
 /* Before some others than all met: what was put off is done, in the cells. */
 void simt_shared_flush(struct block *b);
+
+/* ---- check_groups.c ---- */
+uint64_t simt_groups_epoch(const struct block *b, uint32_t time); /* that of a time since all met */
+/* Some threads meet now, or arrive, and not all; so many notes of what they come to know will follow. */
+void simt_groups_part(struct block *b, unsigned notes);
+/* What they know: lanes m of a warp; warps, by bits, of others; lanes by warp, of clocks. */
+void simt_groups_note_lanes(struct block *b, unsigned warp, uint32_t m, const uint32_t *known);
+void simt_groups_note_warps(struct block *b, uint32_t warps, const uint32_t *known);
+void simt_groups_note_clocks(struct block *b, const uint32_t *lanes);
+/* Before the notes are gone through: nobody knows anything; then what one of them says. */
+void simt_groups_forget(struct block *b);
+void simt_groups_replay(struct block *b, const struct shared_note *n);
+/* Lanes m touch a->bytes at a->at[lane] of shared memory. False: look closer. */
+bool simt_groups_touch(const struct access *a, uint32_t m);
 
 /* ---- check_steady.c ---- */
 /* Blocks that do in shared memory what another did that was right need no look at it. */
@@ -576,7 +597,13 @@ void simt_clocks_meet(struct block *b);
 void simt_clocks_arrive(struct block *b, uint32_t id, unsigned warp, uint32_t m);
 void simt_clocks_wait(struct block *b, uint32_t id, const uint32_t *to);
 void simt_clocks_seen(const struct block *b, unsigned thread, struct seen_set **to); /* adds what it has waited for */
-void simt_clocks_start(struct block *b);                                             /* a block begins */
+/* For check_groups.c: by thread, before when all is ordered before what this one does, NULL: nothing is; its clock is
+ * kept until all meet, and known again by that number; nobody knows any. In blocks without a cluster. */
+const uint32_t *simt_clocks_times(const struct block *b, unsigned thread);
+uint32_t simt_clocks_keep(struct block *b, unsigned thread);
+void simt_clocks_know(struct block *b, unsigned thread, uint32_t kept);
+void simt_clocks_forget(struct block *b);
+void simt_clocks_start(struct block *b); /* a block begins */
 void simt_clocks_free(struct block *b);
 
 /* ---- check_texels.c ---- */

@@ -13,7 +13,8 @@ bool simt_shared_near(struct block *b, struct warp *w, const struct insn *i, uns
     const struct site *s = &b->check->sites[site];
     const struct access a = {.block = b, .origin = w->worker->program->places[w->pc].origin};
     const struct window window = simt_check_window(&a);
-    if (t->slow || t->warp_met || simt_reach_kept(b) || s->copies || s->strong || !simt_shared_room(b)) return false;
+    if (t->slow || t->warp_met || t->parted || simt_reach_kept(b) || s->copies || s->strong || !simt_shared_room(b))
+        return false;
     if (i->size != 4 || i->count != 1 || window.high - window.low < 4) return false;
     const struct tag_rule rule = {t->base, t->now, t->now};
     const struct offsets o = {u32_at(w->frame->regs, i->a), (uint32_t)i->imm, window.low, window.high - window.low - 4,
@@ -48,7 +49,7 @@ static bool touch_warp(struct block *b, struct warp *w, const struct insn *i, ui
  * matters in this epoch but what the warp did before its lanes met. False: look closer; nothing was done. */
 static bool touch_in_order(struct block *b, struct warp *w, const struct insn *i, int64_t step, const uint64_t at[2])
 {
-    if (b->tags.slow || i->size != 4 || i->count != 1) return false;
+    if (b->tags.slow || b->tags.parted || i->size != 4 || i->count != 1) return false;
     if (step != QUICK_SCATTERED) {
         if (step != 4 || at[1] - at[0] != 16 * 4 || !b->tags.warp_met) return false;
         return touch_warp(b, w, i, (uint32_t)at[0], 0);
@@ -97,7 +98,8 @@ static bool touch_row(struct block *b, struct warp *w, const struct insn *i, uns
     int64_t start = (int64_t)at[0];
     int32_t by = (int32_t)step;
     uint32_t first;
-    if (t->slow || i->size != 4 || i->count != 1 || s->copies || s->strong || !simt_shared_room(b)) return false;
+    if (t->slow || t->parted || i->size != 4 || i->count != 1 || s->copies || s->strong || !simt_shared_room(b))
+        return false;
     if (step == QUICK_SCATTERED) {
         struct access a;
         a.block = b;

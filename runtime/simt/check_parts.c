@@ -73,7 +73,8 @@ bool simt_parts_read(const struct access *a, uint32_t m)
     struct tags *t = &b->tags;
     const struct tag_rule rule = {t->base, t->now, t->warp_met ? t->warp[a->warp->index] : t->now};
     uint32_t me = rule.warp | (uint32_t)a->warp->index * SIMT_WARP, from[SIMT_WARP], some = 0;
-    if (t->slow || a->bytes >= 4 || a->kind != ACCESS_READ || a->site->strong || b->copies || b->bulks || b->reach)
+    if (t->slow || t->parted || a->bytes >= 4 || a->kind != ACCESS_READ || a->site->strong || b->copies || b->bulks ||
+        b->reach)
         return false;
     if (may_be_read_whole(a) || !simt_shared_room(b)) return false;
     for (int l = 0; l < SIMT_WARP; l++) from[l] = (uint32_t)a->at[l];

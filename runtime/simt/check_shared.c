@@ -19,8 +19,6 @@
 #include "runtime/simt/check_access.h"
 #include "runtime/simt/check_copies.h"
 
-#define EPOCH      (1u << TAG_BITS)
-#define LAST_EPOCH (UINT32_MAX - 4 * EPOCH)
 #define FIRST_ROOM 8192
 #define LAST_ROOM  (1u << 20) /* bytes of a log; an epoch with more goes to the cells */
 #define ALL_ROOM   (1u << 16) /* bytes of it up to which all accesses are noted, where that is wanted */
@@ -35,7 +33,7 @@ static size_t note_bytes(uint32_t rows)
     return sizeof(struct shared_note) + (rows ? 2 : SIMT_WARP) * sizeof(uint32_t);
 }
 
-static bool make_room(struct block *b)
+bool simt_shared_more(struct block *b)
 {
     struct tags *t = &b->tags;
     struct worker *k = b->worker;
@@ -58,7 +56,7 @@ bool simt_shared_room(struct block *b)
         t->all = false;
         simt_shared_quiet(b);
     }
-    return t->room - used >= note_bytes(0) || make_room(b);
+    return t->room - used >= note_bytes(0) || simt_shared_more(b);
 }
 
 struct shared_note *simt_shared_log(struct block *b, struct warp *w, const struct insn *i, unsigned site,
@@ -88,6 +86,10 @@ static struct shared_note *note(const struct access *a, uint32_t m, uint32_t row
 
 static void replay(struct block *b, const struct shared_note *n)
 {
+    if (!n->insn) {
+        simt_groups_replay(b, n);
+        return;
+    }
     unsigned site = n->site ? n->site : b->check->site_of[n->insn - n->warp->code];
     struct access a;
     a.check = b->check;
@@ -120,6 +122,7 @@ void simt_shared_flush(struct block *b)
     struct worker *k = b->worker;
     uint32_t met[32];
     memcpy(met, b->warp_met, sizeof met);
+    if (t->parted) simt_groups_forget(b);
     for (const char *at = t->log; at < k->quiet.note;) {
         const struct shared_note *n = (const struct shared_note *)(const void *)at;
         replay(b, n);
@@ -128,6 +131,7 @@ void simt_shared_flush(struct block *b)
     memcpy(b->warp_met, met, sizeof met);
     k->quiet.note = t->log;
     t->slow = b->flushed = true;
+    t->parted = false;
     simt_shared_quiet(b);
 }
 
@@ -136,7 +140,7 @@ void simt_shared_quiet(struct block *b)
 {
     const struct tags *t = &b->tags;
     struct worker *k = b->worker;
-    bool looks = t->slow || t->warp_met;
+    bool looks = t->slow || t->warp_met || t->parted;
     k->quiet.now = looks || t->all ? UINT32_MAX : t->now | TAG_MANY;
     k->quiet.many = t->now | TAG_MANY;
     k->quiet.first = t->now;
@@ -158,6 +162,8 @@ bool simt_shared_new(struct block *b)
 void simt_shared_free(struct block *b)
 {
     free(b->tags.memory);
+    free(b->tags.readers);
+    for (int w = 0; w < 32; w++) free(b->tags.known[w]);
     free(b->tags.log);
 }
 
@@ -175,9 +181,10 @@ static void count_again(struct tags *t)
 void simt_shared_meet(struct block *b)
 {
     struct tags *t = &b->tags;
-    t->now = t->warp_met ? t->last + EPOCH : t->now + EPOCH;
+    t->version++;
+    t->now = t->warp_met || t->parted ? t->last + EPOCH : t->now + EPOCH;
     b->worker->quiet.note = t->log;
-    t->slow = t->warp_met = false;
+    t->slow = t->warp_met = t->parted = false;
     t->all = orders_some(b->check);
     if (t->now >= LAST_EPOCH) count_again(t);
     simt_shared_quiet(b);
@@ -189,15 +196,16 @@ void simt_shared_warp_met(struct block *b, const struct warp *w)
     if (t->slow || (b->steady && !b->check->launch->function->code->loose)) return;
     if (!t->warp_met) {
         for (unsigned k = 0; k < 32; k++) t->warp[k] = t->now;
-        t->last = t->now;
+        if (!t->parted) t->last = t->now;
         t->warp_met = true;
         simt_shared_quiet(b);
     }
-    uint32_t next = t->warp[w->index] + EPOCH;
-    if (next >= LAST_EPOCH)
+    uint64_t next = simt_groups_epoch(b, b->now);
+    t->version++;
+    if (next >= LAST_EPOCH || b->now == LAST_TIME)
         simt_shared_flush(b);
-    else if ((t->warp[w->index] = next) > t->last)
-        t->last = next;
+    else if ((t->warp[w->index] = (uint32_t)next) > t->last)
+        t->last = (uint32_t)next;
 }
 
 void simt_shared_start(struct block *b)
@@ -255,7 +263,8 @@ static bool touch_word(struct tags *t, enum simt_access kind, const struct tag_r
 
 static bool is_simple(const struct access *a)
 {
-    return !a->block->tags.slow && a->bytes >= 4 && (!a->site->strong || a->kind == ACCESS_ATOMIC);
+    return !a->block->tags.slow && !a->block->tags.parted && a->bytes >= 4 &&
+           (!a->site->strong || a->kind == ACCESS_ATOMIC);
 }
 
 /* The log leaves readers out, of which one may be no atomic: a compare-and-swap that fails is as one that does not. */
@@ -433,7 +442,7 @@ bool simt_shared_again(const struct warp *w, const struct insn *i, const uint32_
     a.origin = w->worker->program->places[w->pc].origin;
     t = &a.block->tags;
     struct window window = simt_check_window(&a);
-    if (t->slow || t->warp_met || window.low % 4 || window.high - window.low < 4) return false;
+    if (t->slow || t->warp_met || t->parted || window.low % 4 || window.high - window.low < 4) return false;
     uint32_t first = window.low / 4;
     return a.block->check->vectors->atoms(t->written + first, t->read + first, from, i->imm - (int64_t)window.low,
                                           window.high - window.low - 4, t->now | TAG_ATOMS, t->now - 1);
@@ -526,6 +535,7 @@ static void report_unwritten(const struct access *a, unsigned lane)
 void simt_shared_touch(const struct access *a, uint32_t m)
 {
     struct tags *t = &a->block->tags;
+    if (t->parted && simt_groups_touch(a, m)) return;
     if (!t->slow && (a->bytes < 4 ? simt_parts_read(a, m) : touch_lanes(a, m))) return;
     if (!t->slow) simt_shared_flush(a->block);
     m &= ~simt_copies_meet(a, m);

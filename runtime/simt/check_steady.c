@@ -277,7 +277,7 @@ void simt_steady_leave(struct block *b)
     const struct simt_program *p = b->check->program;
     uint64_t own = b->check->launch->function->code->own;
     if (!own || b->steady || !b->patterned) return;
-    b->patterned = !b->tags.slow && !b->tags.warp_met;
+    b->patterned = !b->tags.slow && !b->tags.warp_met && !b->tags.parted;
     for (; own && b->patterned; own &= own - 1) b->patterned = simt_shared_apart(b, &p->shared[__builtin_ctzll(own)]);
 }
 

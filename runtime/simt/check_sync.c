@@ -184,7 +184,7 @@ static uint32_t with_ended(const struct block *b, unsigned warp, uint32_t m)
 static void meet_warps(struct block *b, uint32_t now, const uint32_t *waiting)
 {
     struct worker *k = b->worker;
-    uint32_t known[32] = {0};
+    uint32_t known[32] = {0}, met = 0;
     uint64_t most = 0;
     if (!simt_check_want(b, &b->warps, 32, sizeof *b->warps)) return;
     for (uint32_t w = 0; w < k->warp_count; w++) {
@@ -195,10 +195,12 @@ static void meet_warps(struct block *b, uint32_t now, const uint32_t *waiting)
     }
     for (uint32_t w = 0; w < k->warp_count; w++) {
         if (!waiting[w]) continue;
+        met |= 1u << w;
         memcpy(b->warps[w], known, sizeof known);
         b->warp_met[w] = now;
         if (b->acquires) set_acquired(b, w, waiting[w], most);
     }
+    simt_groups_note_warps(b, met, known);
     simt_clocks_share(b, waiting, waiting);
     simt_order_share(b, waiting, waiting);
 }
@@ -211,7 +213,7 @@ static void meet_some(struct block *b, uint32_t id, const uint32_t *here, const 
     bool fenced = true, whole = true;
     simt_readers_part(b);
     uint32_t now = b->readers.since = tick(b);
-    simt_shared_flush(b);
+    simt_groups_part(b, 1);
     for (uint32_t w = 0; w < k->warp_count; w++) {
         if (here[w]) fenced = fenced && are_fenced(b, w, here[w]);
         if (waiting[w]) b->warp_seen[w] = now;
@@ -237,6 +239,7 @@ void simt_check_arrive(struct block *b, struct warp *w, const struct insn *i, ui
         EACH_LANE(l, m) here |= (uint32_t)(ids[l] == id) << l; /* those at others come again */
     simt_readers_part(b);
     b->readers.since = b->warp_seen[w->index] = tick(b);
+    simt_groups_part(b, 0);
     simt_clocks_arrive(b, id, (unsigned)w->index, with_ended(b, (unsigned)w->index, here));
 }
 
@@ -395,14 +398,16 @@ static void meet_lanes(struct block *b, struct warp *w, uint32_t group, uint32_t
 {
     uint32_t known[32] = {0};
     if (!simt_check_want(b, &b->lanes[w->index], 32, sizeof *b->lanes[0])) return;
-    simt_shared_flush(b);
+    simt_groups_part(b, 1);
     uint32_t(*lanes)[32] = b->lanes[w->index];
     EACH_LANE(l, group)
     {
+        if (memcmp(known, lanes[l], sizeof known) == 0) continue; /* as of those that met by this mask before */
         for (int j = 0; j < 32; j++) known[j] = larger(known[j], lanes[l][j]);
-        known[l] = now;
     }
+    EACH_LANE(l, group) known[l] = now;
     EACH_LANE(l, group) memcpy(lanes[l], known, sizeof known);
+    simt_groups_note_lanes(b, (unsigned)w->index, group, known);
     b->meets_partly = true;
     if (are_fenced(b, (unsigned)w->index, group)) share_fences(b, (unsigned)w->index, group);
 }

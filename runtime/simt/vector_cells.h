@@ -416,7 +416,43 @@ static bool count_again(uint32_t *last, uint32_t cells, const uint64_t *a, uint6
     return true;
 }
 
+/* Is what the tag says ordered before what lane l does? With one of the bits it means several threads. */
+static inline __attribute__((always_inline)) uint32_t group_seen(uint32_t tag, uint32_t bits, uint32_t l,
+                                                                 const uint32_t *known, const uint32_t *lanes,
+                                                                 const struct group_rule *g)
+{
+    uint32_t other = tag % TAG_ATOMIC, time = g->met + ((tag - g->now) >> TAG_BITS),
+             ours = other / SIMT_WARP == g->warp;
+    uint32_t seen = (uint32_t)(time < known[other]);
+    seen |= ours & (uint32_t)(time < lanes[l * SIMT_WARP + other % SIMT_WARP]);
+    seen |= ours & (uint32_t)(other % SIMT_WARP == l);
+    return (seen & (uint32_t)((tag & bits) == 0)) | (uint32_t)(tag < g->now);
+}
+
+static bool touch_groups(uint32_t *written, uint32_t *read, const uint32_t *at, uint32_t m,
+                         const struct group_rule *rule, bool write)
+{
+    const struct group_rule g = *rule;
+    const uint32_t *known = g.known, *lanes = g.lanes;
+    uint32_t w[SIMT_WARP], r[SIMT_WARP], mine[SIMT_WARP], now[SIMT_WARP], bad = 0, *to = write ? written : read;
+    take_some(w, written, at, m);
+    take_some(r, read, at, m);
+    for (uint32_t l = 0; l < SIMT_WARP; l++) {
+        uint32_t fine = group_seen(w[l], TAG_MANY, l, known, lanes, &g);
+        fine &=
+            group_seen(r[l], TAG_MANY | TAG_WARP, l, known, lanes, &g) & ((uint32_t)write | (uint32_t)(w[l] >= g.base));
+        bad |= (fine ^ 1) & (m >> l & 1);
+        mine[l] = g.me + l;
+    }
+    if (bad) return false;
+    put_some(to, mine, at, m);
+    take_some(now, to, at, m);
+    for (uint32_t l = 0; l < SIMT_WARP; l++) bad |= (now[l] ^ mine[l]) & -(m >> l & 1);
+    if (bad) put_some(to, write ? w : r, at, m); /* two of one word */
+    return !bad;
+}
+
 const struct check_vectors CHECK_VECTORS = {
-    judge_cells, judge_tags,  judge_words,    judge_lanes, judge_apart, judge_near, judge_row,  follow_steps,
-    find_stride, find_halves, find_cells,     mark_cells,  are_rising,  take_warp,  are_atoms,  read_by_many,
-    rows32,      rows64,      find_butterfly, find_words,  count_again, touch_own,  within_room};
+    judge_cells, judge_tags,  judge_words,    judge_lanes, judge_apart, judge_near, judge_row,    follow_steps,
+    find_stride, find_halves, find_cells,     mark_cells,  are_rising,  take_warp,  are_atoms,    read_by_many,
+    rows32,      rows64,      find_butterfly, find_words,  count_again, touch_own,  touch_groups, within_room};

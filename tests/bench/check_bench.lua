@@ -1,5 +1,5 @@
 -- What checks cost kernels with shared memory, those whose threads walk rows, and those that touch places which are looked up
--- or stand between those of others, or update such places by compare-and-swap: by kernel the ratio of checked to unchecked
+-- or stand between those of others, or update such places by compare-and-swap, or meet in groups: by kernel the ratio of checked to unchecked
 -- launches, and both times, the worst first. A word after the script's name chooses those with it in their names;
 -- LUNARRAY_THREADS says how many threads run.
 local gpu = gpu or require "lunarray"
@@ -134,6 +134,19 @@ for _, count in ipairs { 1, 256 } do
   case("sum_shared " .. count, function() s.sum_shared(64, 256)(pa, each, s64, count, of) end)
   case("max_shared " .. count, function() s.max_shared(64, 256)(fi, each, s32, count, of) end)
 end
+
+local meet_file <close> = assert(io.open("tests/bench/meet_kernels.cu"))
+local g = gpu.kernel(meet_file:read "a")
+local function places(of) return (gpu.argsort(fi:reshape(n // of, of), 2) - 1):to("int32"):reshape(n) end
+local p128, p16 = places(128), places(16)
+case("producer_consumer", function() g.producer_consumer(64, 256)(fi, fo, 32) end)
+case("producer_lookup", function() g.producer_lookup(64, 256)(fi, each, fo, 32) end)
+case("pair_reduce", function() g.pair_reduce(1024, 256)(fi, fo, n) end)
+case("half_scatter", function() g.half_scatter(64, 256)(p128, oi, tot, 16) end)
+case("half_scatter_shared", function() g.half_scatter_shared(256, 256)(p128, tot, 16) end)
+case("tile_sort", function() g.tile_sort(1024, 256)(each, oi, n) end)
+case("half_warp_reduce", function() g.half_warp_reduce(1024, 256)(fi, fo, n) end)
+case("tile_scatter", function() g.tile_scatter(64, 256)(p16, oi, tot, 16) end)
 
 local rows = {}
 for _, c in ipairs(cases) do

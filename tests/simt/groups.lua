@@ -1,12 +1,14 @@
 -- Lanes of which some meet, by masks that data says, and touch global memory in between: random programs whose races an oracle
--- tells by who has met whom. Whole warps read one place, too, and many warps the same ones.
+-- tells by who has met whom. Whole warps read one place, too, and many warps the same ones. The same in shared memory, where some
+-- warps meet at barriers by number besides, or one arrives at such a barrier and another one waits there.
 local t = dofile("tests/lua/test.lua")
 local gpu = gpu or require "lunarray"
 gpu.device("simt")
 local random = t.random(tonumber(os.getenv("LUNARRAY_SEED") or 3))
-local BLOCKS, WARPS, STEPS = 2, 2, 6
-local THREADS = BLOCKS * WARPS * 32
+local BLOCKS, STEPS = 2, 6
+local WARPS, THREADS, SHARED
 local READ, WRITE = 1, 2
+local ALL, ARRIVE = 1, 5 -- how a block meets behind a step; 2 to 4: all warps but one do
 
 local k = gpu.kernel [==[
   __global__ void steps(float *x, float *out, const int *op, const int *place, const unsigned *mask, const int *meet, int count) {
@@ -20,6 +22,26 @@ local k = gpu.kernel [==[
       if (meet[s]) __syncthreads();
     }
     out[v] = sum;
+  }
+  __global__ void steps_shared(float *out, const int *op, const int *place, const unsigned *mask, const int *meet, int count) {
+    __shared__ float x[16];
+    int v = blockIdx.x * blockDim.x + threadIdx.x, n = gridDim.x * blockDim.x, warp = threadIdx.x / 32;
+    float sum = 0;
+    if (threadIdx.x < 16) x[threadIdx.x] = 0;
+    __syncthreads();
+    for (int s = 0; s < count; s++) {
+      int k = s * n + v;
+      if (op[k] == 1) sum += x[place[k]];
+      else if (op[k] == 2) x[place[k]] = k + 1;
+      if (mask[k]) __syncwarp(mask[k]);
+      if (meet[s] == 1) __syncthreads();
+      if (meet[s] < 2) continue;
+      __syncwarp();
+      if (meet[s] < 5 && warp != meet[s] - 2) asm volatile("bar.sync %0, 64;" :: "r"(1 + s) : "memory");
+      if (meet[s] == 5 && warp == 0) asm volatile("bar.arrive %0, 64;" :: "r"(1 + s) : "memory");
+      if (meet[s] == 5 && warp == 2) asm volatile("bar.sync %0, 64;" :: "r"(1 + s) : "memory");
+    }
+    out[v] = sum;
   }]==]
 
 -- By step and thread: what is done where, and the mask of those that meet behind it, 0: nobody. One or two threads store, late.
@@ -27,7 +49,8 @@ local function program()
   local p = { op = {}, place = {}, mask = {}, meet = {} }
   local places, parts, warps = 1 + random(3), 1 + random(3), THREADS // 32
   for s = 0, STEPS - 1 do
-    p.meet[s] = random(8) == 0
+    p.meet[s] = random(8) == 0 and ALL or 0
+    if SHARED and random(2) == 0 then p.meet[s] = 2 + random(4) end
     for w = 0, warps - 1 do
       local all, group = random(40) == 0, {} -- all lanes read one place
       for part = 0, parts - 1 do group[part] = 0 end
@@ -51,6 +74,7 @@ local function program()
   end
   for _ = 1, random(8) do touch(READ, random(STEPS), random(8) > 0 and home or random(warps)) end
   for _ = 0, random(3) // 2 do touch(WRITE, STEPS - 1 - random(4), random(12) > 0 and home or random(warps)) end
+  for _ = 1, SHARED and random(3) or 0 do touch(READ, STEPS - 1 - random(2), random(warps)) end
   return p
 end
 
@@ -61,24 +85,26 @@ local function races(p)
     known[v] = {}
     for u = 0, THREADS - 1 do known[v][u] = 0 end
   end
-  local function join(members, s)
+  -- Those in `to`, by default all members, come to know what the members know.
+  local function join(members, s, to)
     local most = {}
     for u = 0, THREADS - 1 do
       most[u] = 0
       for _, v in ipairs(members) do most[u] = math.max(most[u], known[v][u]) end
     end
     for _, v in ipairs(members) do most[v] = s + 1 end
-    for _, v in ipairs(members) do table.move(most, 0, THREADS - 1, 0, known[v]) end
+    for _, v in ipairs(to or members) do table.move(most, 0, THREADS - 1, 0, known[v]) end
   end
   for s = 0, STEPS - 1 do
     for v = 0, THREADS - 1 do
       local at = s * THREADS + v
       if p.op[at] > 0 then
-        local before = touched[p.place[at]] or {}
+        local key = SHARED and v // (WARPS * 32) * 16 + p.place[at] or p.place[at]
+        local before = touched[key] or {}
         for _, o in ipairs(before) do
           if o.v ~= v and (o.op == WRITE or p.op[at] == WRITE) and known[v][o.v] <= o.s then return true end
         end
-        touched[p.place[at]] = before
+        touched[key] = before
         table.insert(before, { v = v, s = s, op = p.op[at] })
       end
     end
@@ -93,39 +119,59 @@ local function races(p)
       end
       for _, members in pairs(groups) do join(members, s) end
     end
-    for b = 0, p.meet[s] and BLOCKS - 1 or -1 do
-      local all = {}
-      for v = 0, THREADS // BLOCKS - 1 do all[v + 1] = b * THREADS // BLOCKS + v end
-      join(all, s)
+    for b = 0, BLOCKS - 1 do
+      local function threads_of(...)
+        local all = {}
+        for _, w in ipairs { ... } do
+          for lane = 0, 31 do all[#all + 1] = (b * WARPS + w) * 32 + lane end
+        end
+        return all
+      end
+      local meet = p.meet[s]
+      if meet == ALL then join(WARPS == 2 and threads_of(0, 1) or threads_of(0, 1, 2), s) end
+      for w = 0, meet > ALL and WARPS - 1 or -1 do join(threads_of(w), s) end
+      if meet == ARRIVE then
+        join(threads_of(0, 2), s, threads_of(2))
+      elseif meet > ALL then
+        join(threads_of(meet == 2 and 1 or 0, meet == 4 and 1 or 2), s)
+      end
     end
   end
   return false
 end
 
-local function listed(of, last, dtype, as)
+local function listed(of, last, dtype)
   local list = {}
-  for at = 0, last do list[at + 1] = as and as(of[at]) or of[at] end
+  for at = 0, last do list[at + 1] = of[at] end
   return gpu.array(list, dtype)
 end
 
-t.test("random programs", function()
-  local count, racing = tonumber(os.getenv("LUNARRAY_PROGRAMS") or 200), 0
-  for n = 1, count do
-    local p = program()
-    local last = STEPS * THREADS - 1
-    local op, place = listed(p.op, last, "int32"), listed(p.place, last, "int32")
-    local mask = listed(p.mask, last, "uint32")
-    local meet = listed(p.meet, STEPS - 1, "int32", function(v) return v and 1 or 0 end)
-    local found = gpu.check(function()
-      k(BLOCKS, WARPS * 32)(gpu.zeros(16), gpu.zeros(THREADS), op, place, mask, meet, STEPS)
-    end)
-    for _, r in ipairs(found) do t.eq(r.kind, "race", r.text) end
-    local wanted = races(p)
-    racing = racing + (wanted and 1 or 0)
-    t.eq(#found > 0, wanted, "program " .. n)
-  end
-  t.eq(racing > count // 8 and racing < count * 15 // 16, true, racing .. " of them race")
-end)
+for shared = 0, 1 do
+  SHARED, WARPS = shared == 1, 2 + shared
+  THREADS = BLOCKS * WARPS * 32
+  t.test(SHARED and "random programs, shared memory" or "random programs", function()
+    local count, racing = tonumber(os.getenv("LUNARRAY_PROGRAMS") or 200), 0
+    for n = 1, count do
+      local p = program()
+      local last = STEPS * THREADS - 1
+      local op, place = listed(p.op, last, "int32"), listed(p.place, last, "int32")
+      local mask, meet = listed(p.mask, last, "uint32"), listed(p.meet, STEPS - 1, "int32")
+      local found = gpu.check(function()
+        local out = gpu.zeros(THREADS)
+        if SHARED then
+          k.steps_shared(BLOCKS, WARPS * 32)(out, op, place, mask, meet, STEPS)
+        else
+          k.steps(BLOCKS, WARPS * 32)(gpu.zeros(16), out, op, place, mask, meet, STEPS)
+        end
+      end)
+      for _, r in ipairs(found) do t.eq(r.kind, "race", r.text) end
+      local wanted = races(p)
+      racing = racing + (wanted and 1 or 0)
+      t.eq(#found > 0, wanted, "program " .. n)
+    end
+    t.eq(racing > count // 8 and racing < count * 15 // 16, true, racing .. " of them race")
+  end)
+end
 
 if not os.getenv("LUNARRAY_THREADS") then
   for _, threads in ipairs(t.threads()) do t.again("tests/simt/groups.lua", "LUNARRAY_THREADS=" .. threads, 1) end

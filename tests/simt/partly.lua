@@ -95,6 +95,25 @@ case("two warps of three meet, which have read", [[
   }
 ]], "")
 
+case("two warps meet and one of them reads, then the third one, which comes before the next meeting", [[
+  if (warp < 2) {
+    SYNC(1, 64);
+    SYNC(2, 64);
+    if (me == 32) {
+      GET(M + 5);
+      vflag[0] = 1;
+    }
+  }
+  if (warp == 2) {
+    while (!vflag[0]) {}
+    GET(M + 5);
+  }
+  if (warp != 1) {
+    SYNC(3, 64);
+    if (me == 3) PUT(M + 5);
+  }
+]], "5 15")
+
 case("two warps of three meet, and some have read places of their own, too", [[
   GET(M + me);
   GET(M + 95 - me);

@@ -1,0 +1,124 @@
+// Threads that meet in other ways than all of a block: barriers by number, and lanes of a warp by masks, around places
+// that come from data. What the checks of the software GPU are measured on besides (check_bench.lua). Blocks of 256.
+#define SYNC(id, count) asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(count) : "memory")
+#define ARRIVE(id, count) asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(count) : "memory")
+extern "C" {
+// Half of a block fills a buffer of two while the other half works on the other one.
+__global__ void producer_consumer(const float *x, float *y, int tiles) {
+  __shared__ float s[2][128];
+  int me = threadIdx.x % 128, from = blockIdx.x * tiles * 128;
+  if (threadIdx.x < 128) {
+    for (int t = 0; t < tiles; t++) {
+      SYNC(3 + t % 2, 256); // it is empty
+      s[t % 2][me] = x[from + t * 128 + me];
+      ARRIVE(1 + t % 2, 256); // it is full
+    }
+  } else {
+    ARRIVE(3, 256);
+    ARRIVE(4, 256);
+    for (int t = 0; t < tiles; t++) {
+      SYNC(1 + t % 2, 256);
+      y[from + t * 128 + me] = s[t % 2][127 - me] * 2 + s[t % 2][me];
+      if (t + 2 < tiles) ARRIVE(3 + t % 2, 256);
+    }
+  }
+}
+// The same where what is read is looked up.
+__global__ void producer_lookup(const float *x, const int *p, float *y, int tiles) {
+  __shared__ float s[2][128];
+  int me = threadIdx.x % 128, from = blockIdx.x * tiles * 128;
+  if (threadIdx.x < 128) {
+    for (int t = 0; t < tiles; t++) {
+      SYNC(3 + t % 2, 256);
+      s[t % 2][me] = x[from + t * 128 + me];
+      ARRIVE(1 + t % 2, 256);
+    }
+  } else {
+    ARRIVE(3, 256);
+    ARRIVE(4, 256);
+    for (int t = 0; t < tiles; t++) {
+      SYNC(1 + t % 2, 256);
+      y[from + t * 128 + me] = s[t % 2][p[from + t * 128 + me] % 128];
+      if (t + 2 < tiles) ARRIVE(3 + t % 2, 256);
+    }
+  }
+}
+// Two warps each sum what is theirs in shared memory.
+__global__ void pair_reduce(const float *x, float *y, int n) {
+  __shared__ float s[256];
+  int i = blockIdx.x * 256 + threadIdx.x, group = threadIdx.x / 64, me = threadIdx.x % 64;
+  s[threadIdx.x] = i < n ? x[i] : 0;
+  SYNC(1 + group, 64);
+  for (int d = 32; d; d /= 2) {
+    if (me < d) s[threadIdx.x] += s[threadIdx.x + d];
+    SYNC(1 + group, 64);
+  }
+  if (!me) y[i / 64] = s[threadIdx.x];
+}
+// Two halves of a block each scatter and gather stretches of their own in global memory, between barriers of their own.
+__global__ void half_scatter(const int *p, int *t, int *y, int rounds) { // p: in each 128 the numbers 0 to 127
+  int half = threadIdx.x / 128, me = threadIdx.x % 128, from = (blockIdx.x * 2 + half) * 128, v = me;
+  for (int k = 0; k < rounds; k++) {
+    t[from + p[from + v]] = v;
+    SYNC(1 + half, 128);
+    v = t[from + (me ^ k)];
+    SYNC(1 + half, 128);
+  }
+  y[from + me] = v;
+}
+// The same in shared memory.
+__global__ void half_scatter_shared(const int *p, int *y, int rounds) {
+  __shared__ int t[256];
+  int half = threadIdx.x / 128, me = threadIdx.x % 128, from = (blockIdx.x * 2 + half) * 128, v = me;
+  for (int k = 0; k < rounds; k++) {
+    t[half * 128 + p[from + v]] = v;
+    SYNC(1 + half, 128);
+    v = t[half * 128 + (me ^ k)];
+    SYNC(1 + half, 128);
+  }
+  y[from + me] = v;
+}
+// Half warps each sort eight by eight in shared memory, by masks of theirs.
+__global__ void tile_sort(const int *x, int *y, int n) {
+  __shared__ int s[256];
+  int i = blockIdx.x * 256 + threadIdx.x, me = threadIdx.x, lane = me % 32;
+  unsigned mask = 0xffu << lane / 8 * 8;
+  s[me] = i < n ? x[i] : 0;
+  __syncwarp(mask);
+  for (int k = 2; k <= 8; k *= 2)
+    for (int j = k / 2; j; j /= 2) {
+      int o = me ^ j;
+      if (o > me && (s[me] > s[o]) == !(me & k)) { int h = s[me]; s[me] = s[o]; s[o] = h; }
+      __syncwarp(mask);
+    }
+  if (i < n) y[i] = s[me];
+}
+// Lanes of a half warp add up in shared memory, the other half has nothing to do.
+__global__ void half_warp_reduce(const float *x, float *y, int n) {
+  __shared__ float s[256];
+  int i = blockIdx.x * 256 + threadIdx.x, lane = threadIdx.x % 32;
+  s[threadIdx.x] = i < n ? x[i] : 0;
+  __syncwarp();
+  if (lane < 16) {
+    for (int d = 16; d; d /= 2) {
+      float v = s[threadIdx.x + d];
+      __syncwarp(0xffff);
+      s[threadIdx.x] += v;
+      __syncwarp(0xffff);
+    }
+  }
+  if (!lane) y[i / 32] = s[threadIdx.x];
+}
+// Tiles of 16 lanes scatter in global memory and read what their others left.
+__global__ void tile_scatter(const int *p, int *t, int *y, int rounds) { // p: in each 16 the numbers 0 to 15
+  int i = blockIdx.x * 256 + threadIdx.x, from = i / 16 * 16, v = i % 16;
+  unsigned mask = 0xffffu << threadIdx.x % 32 / 16 * 16;
+  for (int k = 0; k < rounds; k++) {
+    t[from + p[from + v]] = v;
+    __syncwarp(mask);
+    v = t[from + (i % 16 ^ k % 16)];
+    __syncwarp(mask);
+  }
+  y[i] = v;
+}
+}
