@@ -177,8 +177,6 @@ V4 := -march=x86-64-v4 -mprefer-vector-width=512
 X86 := $(filter x86_64,$(shell uname -m))
 $(addprefix $(BUILD)/obj/kernels/,compose.o copy_host.o histogram.o sort_host.o sort_records.o sort_ranks.o sort_counted.o conv_host.o pool.o sparse_host.o): ALL_CFLAGS += $(LOOPS)
 $(BUILD)/obj/kernels/scan_host.o: ALL_CFLAGS += $(COMPLEX)
-# Thousands of vectors' loads in one function: as calls, what ASan asks of each is compiled in two thirds of the time.
-$(BUILD)/obj/kernels/quicksort.o: ALL_CFLAGS += $(if $(findstring address,$(SAN)),--param asan-instrumentation-with-call-threshold=0)
 $(BUILD)/obj/kernels/loops_%.o: ALL_CFLAGS += $(FLOATS) $(SELECTED) $(COMPLEX) $(ALIGNED)
 $(BUILD)/obj/runtime/simt/vector_%.o: ALL_CFLAGS += $(FLOATS)
 # As fast as with -O3 and compiled in less time, which is not so of the others; -O1 would take half the speed of many.
