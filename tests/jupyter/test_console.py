@@ -1,4 +1,5 @@
 """`jupyter console`, in a terminal: what is not complete goes on in the next line, results and errors are shown."""
+import os
 import sys
 
 import pexpect
@@ -12,7 +13,7 @@ def test_console():
     # It takes a line for complete when the kernel doesn't say within a second that it is not.
     patience = f"--ZMQTerminalInteractiveShell.kernel_is_complete_timeout={TIMEOUT}"
     console = pexpect.spawn(sys.executable, ["-m", "jupyter_console", "--kernel", "lunarray", patience], encoding="utf-8",
-                            timeout=TIMEOUT, dimensions=(40, 120))
+                            timeout=TIMEOUT, dimensions=(40, 120), env={**os.environ, "TERM": "xterm"})
     console.expect(r"In \[.*1.*\]")
     console.send("for i = 20, 21 do\r")
     console.expect(r"\.\.\.:")
