@@ -1,5 +1,6 @@
-/* Which parameter of a kernel, or which __shared__ variable, an address is made of, where that can be told from the
- * code alone: then an access past the end of an array is known for what it is, even where it hits another array.
+/* Which parameter of a kernel, or which __shared__ or __device__ variable, an address is made of, where that can be
+ * told from the code alone: then an access past the end of an array is known for what it is, even where it hits another
+ * array.
  *
  * A register's origin is the parameter that its pointer was loaded from, or the variable, whatever was added to it; all
  * definitions of the register must agree. What is multiplied, shifted or converted is an index and no pointer. */
@@ -36,7 +37,10 @@ static bool is_index(const struct decoder *d, const struct ptx_insn *in)
 static int of_symbol(struct decoder *d, const char *name)
 {
     struct symbol s;
-    if (!simt_find_symbol(d, name, &s) || s.space != PTX_SHARED) return UNKNOWN;
+    if (!simt_find_symbol(d, name, &s)) return UNKNOWN;
+    for (size_t k = 0; s.space == PTX_GLOBAL && k < d->module->var_count && k < SHARED_ORIGIN - GLOBAL_ORIGIN; k++)
+        if (!strcmp(d->module->vars[k].name, name)) return GLOBAL_ORIGIN + (int)k;
+    if (s.space != PTX_SHARED) return UNKNOWN;
     for (uint32_t k = 0; k < d->program->shared_count; k++) {
         const struct shared_variable *v = &d->program->shared[k];
         if (v->offset == s.value && !strcmp(v->name, name)) return SHARED_ORIGIN + (int)k;
@@ -69,7 +73,7 @@ static int of_parameter(struct decoder *d, const struct ptx_insn *in)
     if (from->kind != PTX_OP_ADDRESS || !from->symbol || !simt_find_symbol(d, from->symbol, &s) || !s.entry_param)
         return UNKNOWN;
     int64_t offset = (int64_t)s.value + from->imm;
-    return offset >= 0 && offset < SHARED_ORIGIN ? (int)offset : UNKNOWN;
+    return offset >= 0 && offset < GLOBAL_ORIGIN ? (int)offset : UNKNOWN;
 }
 
 static int of_result(struct decoder *d, const struct ptx_insn *in)

@@ -142,3 +142,34 @@ for kind = 1, 11 do
     end)
   end
 end
+
+-- The same with the places in a variable of the source: known by its name, with another one touched plainly beside it, or by a
+-- parameter, too.
+local named = gpu.kernel { source = head .. [[
+__device__ int x[8], z[8];
+extern "C" __global__ void k(int *alias, int *out, int what, int last, volatile int *went) {
+  int t = threadIdx.x, me = t * 5 % 8, sum = 0;
+  bool mine = blockIdx.x == 0 && t == 37;
+  if (mine || !blockIdx.x == last) while (*went < (last ? gridDim.x - 1 : t != 37)) {} // which puts nothing in order
+  if (mine && what == 1) x[me] = 7;
+  if (mine && what == 2) sum += x[me];
+  if (mine && what == 3) alias[me] = 7;
+  if (mine && what == 4) sum += alias[me];
+  if (mine && what == 5) z[me] = sum + 1;
+  swap_int(&x[me]);
+  if (last ? t == 0 && blockIdx.x : mine) atomicAdd((int *)went, 1);
+  out[blockIdx.x * blockDim.x + t] = sum;
+}]], chunk = "named", line = 1 }
+for what, name in pairs { [0] = "nothing", "a store", "a load", "a store by a parameter", "a load by a parameter", "another variable" } do
+  t.test(name .. " beside swaps of a variable", function()
+    for _, own in ipairs(what >= 3 and { false, true } or { false }) do
+      for _, blocks in ipairs { 1, 2, 9 } do
+        for last = 0, 1 do
+          local alias, out, went = named:global(own and "z" or "x"), gpu.zeros(blocks * 64, "int32"), gpu.zeros(1, "int32")
+          local found = gpu.check(function() named(blocks, 64)(alias, out, what, last, went) end)
+          t.eq(#found > 0, what >= 1 and what <= 4 and not own)
+        end
+      end
+    end
+  end)
+end
