@@ -1,4 +1,6 @@
 #include "lang/heap.h"
+#include <malloc.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,9 +30,11 @@ static void *take(struct lg_heap *h, size_t bytes)
     return b;
 }
 
+/* What another allocator got from malloc may hold less than its last unit. */
 static void put(struct lg_heap *h, void *block, size_t bytes)
 {
-    const size_t units = units_of(bytes);
+    const size_t whole = malloc_usable_size(block) / LG_HEAP_UNIT;
+    const size_t units = units_of(bytes) < whole ? units_of(bytes) : whole;
     struct lg_heap_block *b = block;
     if (bytes > LG_HEAP_LARGEST || units == 0 || h->kept + units * LG_HEAP_UNIT > MOST) {
         free(block);
@@ -48,7 +52,8 @@ void *lg_heap_allocate(void *heap, void *block, size_t former, size_t bytes)
         put(heap, block, former);
         return NULL;
     }
-    if (units_of(former) == units_of(bytes) && bytes <= LG_HEAP_LARGEST) return block;
+    const bool fits = bytes <= former || malloc_usable_size(block) >= bytes;
+    if (units_of(former) == units_of(bytes) && bytes <= LG_HEAP_LARGEST && fits) return block;
     if (former > LG_HEAP_LARGEST && bytes > LG_HEAP_LARGEST) return realloc(block, bytes);
     void *b = take(heap, bytes);
     if (!b) return bytes < former ? block : NULL; /* Lua counts on blocks that shrink */

@@ -16,8 +16,8 @@ struct lg_heap {
     size_t kept;                                                     /* bytes of them all */
 };
 
-/* A lua_Alloc for lua_newstate, whose first argument is the heap. All blocks are malloc's, so that a state may change
- * to another allocator at any time, but not back. */
+/* A lua_Alloc, whose first argument is the heap. All blocks are malloc's, so that a state may change to it from another
+ * allocator of such blocks, and back, at any time. */
 void *lg_heap_allocate(void *heap, void *block, size_t former, size_t bytes);
 /* Gives back what is kept: the state is closed. */
 void lg_heap_empty(struct lg_heap *h);

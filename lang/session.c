@@ -157,7 +157,8 @@ struct lg_session *lg_session_new(const struct lg_options *options)
     s->sink = options->sink;
     s->interactive = options->interactive;
     if (s->interactive) s->history = lg_history_new(options->history);
-    s->L = lua_newstate(lg_heap_allocate, &s->heap);
+    s->L = luaL_newstate(); /* with Lua's own warnings, which plain Lua keeps */
+    if (s->L) lua_setallocf(s->L, lg_heap_allocate, &s->heap);
     struct opening o = {s, options};
     bool stops = s->interactive && s->sink.stopped;
     if (s->sink.attend_beside) s->apart = lg_apart_new();
