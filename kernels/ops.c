@@ -121,11 +121,13 @@ static enum rt_status no_meaning(enum kn_op op, const struct kn_type *args, stru
 /* The dtype of operands that are arrays of integers, all alike; else bool. */
 static enum rt_dtype one_integer_dtype(const struct kn_type *args, int arity)
 {
+    enum rt_dtype t = RT_BOOL;
     for (int i = 0; i < arity; i++) {
         const char kind = args[i].number ? 'f' : rt_dtypes[args[i].dtype].kind;
-        if ((kind != 'i' && kind != 'u') || args[i].dtype != args[0].dtype) return RT_BOOL;
+        if ((kind != 'i' && kind != 'u') || (i > 0 && args[i].dtype != t)) return RT_BOOL;
+        t = args[i].dtype;
     }
-    return args[0].dtype;
+    return t;
 }
 
 enum rt_status kn_infer(enum kn_op op, const struct kn_type *args, struct kn_signature *out, struct rt_error *e)
