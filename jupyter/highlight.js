@@ -1,11 +1,9 @@
-// Colours of cells in JupyterLab and Notebook: Lua, and in it the CUDA C of kernel strings and of %%cuda cells, as the
-// shell has them. It takes the place of the page's own mode for Lua. install.c appends the words of CUDA C and what they
-// are: the whole is a call. The page loads it as a prebuilt extension, a webpack module container that gives a plugin.
+// Colours of cells in JupyterLab: Lua, and in it the CUDA C of kernel strings and of %%cuda cells, as the shell has them.
+// It takes the place of the page's own mode for Lua. install.c appends the keywords of Lua, and the words of CUDA C with what
+// they are: the whole is a call. The page loads it as a prebuilt extension, a webpack module container that gives a plugin.
 (words => {
   'use strict';
 
-  const keywords = new Set(('and break do else elseif end for function goto if in local not or repeat return then until ' +
-    'while').split(' '));
   const atoms = new Set(['nil', 'true', 'false']);
   const functions = new Set(('assert collectgarbage dofile error getmetatable ipairs load loadfile next pairs pcall print ' +
     'rawequal rawget rawlen rawset require select setmetatable tonumber tostring type warn xpcall').split(' '));
@@ -58,8 +56,8 @@
   function word(stream, state, text) {
     indent(state, openers.has(text), closers.has(text));
     state.before = text;
-    if (keywords.has(text)) return 'keyword';
     if (atoms.has(text)) return 'atom';
+    if (words.lua.includes(text)) return 'keyword';
     const field = /(^|[^.])[.:]\s*$/.test(stream.string.slice(0, stream.start));
     return functions.has(text) && !field ? 'variableName.standard' : 'variableName';
   }
@@ -106,7 +104,7 @@
     if (take(stream, /"(\\.|[^"\\])*"?|'(\\.|[^'\\])*'?/y, limit)) return indent(state), 'string';
     if (take(stream, /(0[xX][\da-fA-F']+|0[bB][01']+|(\d[\d']*\.?\d*|\.\d+)([eE][-+]?\d+)?)\w*/y, limit))
       return indent(state), 'number';
-    if ((found = take(stream, /[A-Za-z_]\w*/y, limit))) return indent(state), cudaStyles[words[found[0]]] || 'variableName';
+    if ((found = take(stream, /[A-Za-z_]\w*/y, limit))) return indent(state), cudaStyles[words.cuda[found[0]]] || 'variableName';
     if (take(stream, /[-+*\/%^&~|<>=!?]/y, limit)) return indent(state), 'operator';
     const character = stream.next();
     indent(state, '({'.includes(character), ')}'.includes(character));

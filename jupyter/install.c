@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "lang/cuda.h"
+#include "lang/lexer.h"
 #include "lang/session.h"
 
 static char *join(const char *folder, const char *name)
@@ -130,18 +131,33 @@ __asm__(".pushsection .rodata\n"
         ".popsection\n");
 extern const char highlight_js[], highlight_js_end[];
 
-static bool add_words(json_t *words, const struct lg_cuda_word *w)
+static json_t *no_words(json_t *some)
 {
-    for (; w->name; w++)
-        if (json_object_set_new(words, w->name, json_string(w->kind)) != 0) return false;
-    return true;
+    json_decref(some);
+    return NULL;
 }
 
-/* The script is a function, and what it is called with comes from the shell's own list. */
-static char *highlight_text(size_t *length)
+static json_t *lua_words(void)
+{
+    json_t *words = json_array();
+    for (int k = 1; k < LG_KEYWORD_COUNT; k++)
+        if (json_array_append_new(words, json_string(lg_keyword_name((enum lg_keyword)k))) != 0) return no_words(words);
+    return words;
+}
+
+static json_t *cuda_words(void)
 {
     json_t *words = json_object();
-    char *list = words && add_words(words, lg_cuda_words) ? json_dumps(words, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+    for (const struct lg_cuda_word *w = lg_cuda_words; w->name; w++)
+        if (json_object_set_new(words, w->name, json_string(w->kind)) != 0) return no_words(words);
+    return words;
+}
+
+/* The script is a function, and what it is called with comes from the shell's own lists. */
+static char *highlight_text(size_t *length)
+{
+    json_t *words = json_pack("{s:o, s:o}", "lua", lua_words(), "cuda", cuda_words());
+    char *list = words ? json_dumps(words, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
     char *text = NULL;
     const int size = (int)(highlight_js_end - highlight_js);
     const int n = list ? asprintf(&text, "%.*s(%s);\n", size, highlight_js, list) : -1;

@@ -43,9 +43,10 @@ static size_t count_characters(const char *from, const char *to)
 
 static const char *skip_characters(const char *from, const char *to, size_t n)
 {
-    for (; n && from < to; n--) do
-            from++;
-        while (from < to && goes_on(*from));
+    while (n-- && from < to) {
+        from++;
+        while (from < to && goes_on(*from)) from++;
+    }
     return from;
 }
 
@@ -99,7 +100,7 @@ size_t rt_write_excerpt(int number, const char *line, size_t length, int column,
     if (column > 0) {
         snprintf(lead, sizeof lead, "\n%*s | ", digits, "");
         add_text(&t, lead);
-        if (begun) add_text(&t, "   ");
+        if (begun) add_padding(&t, cut, cut + CUT);
         add_padding(&t, from, mark);
         add_mark(&t, mark, width < (size_t)(to - mark) ? mark + width : to);
     }

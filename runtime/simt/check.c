@@ -10,6 +10,7 @@
 #include "runtime/simt/check_copies.h"
 #include "runtime/simt/check_mixed.h"
 #include "runtime/simt/check_order.h"
+#include "runtime/simt/check_shared.h"
 #include "runtime/simt/heap.h"
 
 static atomic_uint_fast64_t launches;

@@ -6,6 +6,7 @@
 #include "runtime/simt/check_access.h"
 #include "runtime/simt/check_copies.h"
 #include "runtime/simt/check_order.h"
+#include "runtime/simt/check_shared.h"
 #include "runtime/simt/heap.h"
 
 #define NEAR 256 /* bytes beside an array */

@@ -14,6 +14,7 @@
 #include "runtime/simt/async.h"
 #include "runtime/simt/check_cells.h"
 #include "runtime/simt/check_copies.h"
+#include "runtime/simt/check_shared.h"
 
 #define MOST         4096 /* more copies at once are not followed */
 #define MOST_SOURCES 64   /* of loads that somebody has waited for, in global memory */

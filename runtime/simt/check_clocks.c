@@ -10,6 +10,7 @@
 #include "runtime/memory.h"
 #include "runtime/simt/async.h"
 #include "runtime/simt/check_order.h"
+#include "runtime/simt/check_shared.h"
 
 #define PHASES 4 /* that an mbarrier tells apart */
 

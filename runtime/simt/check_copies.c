@@ -10,6 +10,7 @@
 #include "runtime/simt/async.h"
 #include "runtime/simt/check_cells.h"
 #include "runtime/simt/check_copies.h"
+#include "runtime/simt/check_shared.h"
 #include "runtime/simt/jit.h"
 
 struct copy { /* one instruction of a warp: what it writes, or its source */

@@ -7,6 +7,7 @@
  * are gone through in their order, so that the cells see each access with what its thread knew. */
 #include <string.h>
 #include "runtime/simt/check_access.h"
+#include "runtime/simt/check_shared.h"
 
 enum { KNOWN_LANES, KNOWN_WARPS, KNOWN_CLOCK }; /* a note's `count` */
 

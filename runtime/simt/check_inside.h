@@ -492,65 +492,6 @@ bool simt_counters_hold(const struct block *b, uint64_t low, uint64_t bytes);
 void simt_counters_tick(struct block *b); /* the block's time goes on */
 void simt_counters_free(struct block *b);
 
-/* ---- check_shared.c ---- */
-/* Lanes m touch a->bytes at a->at[lane] of shared memory, offsets in it. */
-void simt_shared_touch(const struct access *a, uint32_t m);
-/* All lanes do, at what `from` holds and the instruction adds. False: nothing was done, it is no simple case. */
-bool simt_shared_rows(const struct access *a, const uint32_t *from);
-/* The same of lanes m, from any place to any. */
-bool simt_shared_lanes(const struct access *a, const uint32_t *from, uint32_t m);
-/* All lanes do an atomic on 4 bytes, at what `from` holds and the instruction adds, on words that several threads'
- * atomics touched in this epoch, and nobody else. False: nothing was done, look closer. */
-bool simt_shared_again(const struct warp *w, const struct insn *i, const uint32_t *from);
-/* All lanes do, lanes 0 to 15 from at[0] on and the others from at[1] on, `step` bytes apart, and that `count` times,
- * `stride` bytes further on each time; inside of it, aligned. */
-void simt_shared_series(struct access *a, int64_t step, const uint64_t at[2], uint32_t count, int32_t stride);
-/* Is there room for a note of any kind? An access of lanes m is noted, where there is: in rows (ROW_UNIT and the like
- * for each half), whose places are to be filled; 0: offsets of all lanes are. */
-bool simt_shared_room(struct block *b);
-bool simt_shared_more(struct block *b); /* makes room for as much again; false: there is to be none */
-struct shared_note *simt_shared_log(struct block *b, struct warp *w, const struct insn *i, unsigned site,
-                                    uint32_t bytes, uint32_t m, uint32_t rows);
-/* check_near.c, for generated code: lanes m touch words near each other, of a plain load or store, at what its address
- * register holds. False: look closer; nothing is lost. */
-bool simt_shared_near(struct block *b, struct warp *w, const struct insn *i, unsigned site, uint32_t m);
-/* The same where the words of lanes m may have any form that is judged at once: by steps of 4 or 8 bytes, each other's
- * by a butterfly; `step`, `at` and `more` as simt_check_quick has them. Where they had none so often, as in a binary
- * search, that is not asked each time. */
-bool simt_shared_form(struct warp *w, const struct insn *i, unsigned site, int64_t step, const uint64_t at[2],
-                      uint32_t m, uint32_t more);
-/* check_parts.c: when a launch starts, for each instruction that is watched. */
-void simt_parts_watch(struct simt_check *c, uint32_t pc);
-/* Lanes m read a->bytes at a->at[lane], where that is less than a word. False: look closer. */
-bool simt_parts_read(const struct access *a, uint32_t m);
-/* Is all written that a variable holds? */
-bool simt_shared_whole(const struct block *b, const struct shared_variable *v);
-/* Has no word of it been read by several threads in this epoch? By the tags. */
-bool simt_shared_apart(const struct block *b, const struct shared_variable *v);
-/* Tells generated code which words all may read. */
-void simt_shared_quiet(struct block *b);
-bool simt_shared_new(struct block *b); /* false: no memory */
-void simt_shared_free(struct block *b);
-void simt_shared_start(struct block *b);                          /* a block begins */
-void simt_shared_meet(struct block *b);                           /* all its threads met */
-void simt_shared_warp_met(struct block *b, const struct warp *w); /* all lanes of a warp did */
-/* Before some others than all met: what was put off is done, in the cells. */
-void simt_shared_flush(struct block *b);
-
-/* ---- check_groups.c ---- */
-uint64_t simt_groups_epoch(const struct block *b, uint32_t time); /* that of a time since all met */
-/* Some threads meet now, or arrive, and not all; so many notes of what they come to know will follow. */
-void simt_groups_part(struct block *b, unsigned notes);
-/* What they know: lanes m of a warp; warps, by bits, of others; lanes by warp, of clocks. */
-void simt_groups_note_lanes(struct block *b, unsigned warp, uint32_t m, const uint32_t *known);
-void simt_groups_note_warps(struct block *b, uint32_t warps, const uint32_t *known);
-void simt_groups_note_clocks(struct block *b, const uint32_t *lanes);
-/* Before the notes are gone through: nobody knows anything; then what one of them says. */
-void simt_groups_forget(struct block *b);
-void simt_groups_replay(struct block *b, const struct shared_note *n);
-/* Lanes m touch a->bytes at a->at[lane] of shared memory. False: look closer. */
-bool simt_groups_touch(const struct access *a, uint32_t m);
-
 /* ---- check_steady.c ---- */
 /* Blocks that do in shared memory what another did that was right need no look at it. */
 bool simt_steady_begin(struct simt_check *c); /* when a launch starts; false: no memory */

@@ -1,6 +1,7 @@
 /* Shared memory, as check_shared.c: words that the lanes of a warp touch near each other, in a row of which some lanes
  * take part, in another order, or in any form that is judged at once. */
 #include "runtime/simt/check_access.h"
+#include "runtime/simt/check_shared.h"
 
 static inline void note_offsets(uint32_t *restrict to, const uint32_t *restrict from, uint32_t on)
 {

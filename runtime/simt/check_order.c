@@ -14,6 +14,7 @@
 #include "runtime/memory.h"
 #include "runtime/simt/check_access.h"
 #include "runtime/simt/check_order.h"
+#include "runtime/simt/check_shared.h"
 #include "runtime/simt/check_table.h"
 
 #define MOST_PLACES  4096 /* of a stripe, and of a block's shared memory */

@@ -2,6 +2,7 @@
  * read, so all such reads are logged, and the log alone is to tell who read a word, where it comes to that: the
  * variable is one that nobody reads whole words of, since the log leaves out some of those. */
 #include "runtime/simt/check_cells.h"
+#include "runtime/simt/check_shared.h"
 
 #define DYNAMIC 63 /* the bit for all variables without a size, and for those beyond */
 

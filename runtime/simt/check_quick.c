@@ -4,6 +4,7 @@
 #include "runtime/simt/check_access.h"
 #include "runtime/simt/check_copies.h"
 #include "runtime/simt/check_order.h"
+#include "runtime/simt/check_shared.h"
 #include "runtime/simt/tally.h"
 
 #define SOME 4 /* lanes that are better looked at together */

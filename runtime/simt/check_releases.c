@@ -5,6 +5,7 @@
 #include <string.h>
 #include "runtime/memory.h"
 #include "runtime/simt/check_order.h"
+#include "runtime/simt/check_shared.h"
 
 #define MOST_ALIKE 4    /* releases of a thread by one fence that are told apart by their objects */
 #define LOG_SEARCH 4096 /* releases of a block that are looked through; behind that all counts as ordered */

@@ -18,6 +18,7 @@
 #include "runtime/memory.h"
 #include "runtime/simt/check_access.h"
 #include "runtime/simt/check_copies.h"
+#include "runtime/simt/check_shared.h"
 
 #define FIRST_ROOM 8192
 #define LAST_ROOM  (1u << 20) /* bytes of a log; an epoch with more goes to the cells */

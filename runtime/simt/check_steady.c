@@ -12,6 +12,7 @@
 #include <string.h>
 #include "runtime/memory.h"
 #include "runtime/simt/check_inside.h"
+#include "runtime/simt/check_shared.h"
 
 static const struct bounds any_narrow = {INT32_MIN, INT32_MAX}, any_wide = {INT64_MIN, INT64_MAX};
 

@@ -5,6 +5,7 @@
 #include "runtime/memory.h"
 #include "runtime/simt/check_copies.h"
 #include "runtime/simt/check_order.h"
+#include "runtime/simt/check_shared.h"
 
 static uint32_t larger(uint32_t a, uint32_t b)
 {

@@ -1,6 +1,6 @@
 /* Which parameter of a kernel, or which __shared__ or __device__ variable, an address is made of, where that can be
- * told from the code alone: then an access past the end of an array is known for what it is, even where it hits another
- * array.
+ * told from the code alone: then an access past the end of a parameter's array or of a shared variable is known for
+ * what it is, even where it hits another one.
  *
  * A register's origin is the parameter that its pointer was loaded from, or the variable, whatever was added to it; all
  * definitions of the register must agree. What is multiplied, shifted or converted is an index and no pointer. */

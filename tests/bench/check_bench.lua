@@ -1,7 +1,7 @@
--- What checks cost kernels with shared memory, those whose threads walk rows, and those that touch places which are looked up
--- or stand between those of others, or update such places by compare-and-swap, or meet in groups: by kernel the ratio of checked to unchecked
--- launches, and both times, the worst first. A word after the script's name chooses those with it in their names;
--- LUNARRAY_THREADS says how many threads run.
+-- What checks cost kernels with shared memory, those whose threads walk rows, and those that touch places which are
+-- looked up or stand between those of others, or update such places by compare-and-swap, or meet in groups: by kernel the
+-- ratio of checked to unchecked launches, and both times, the worst first. A word after the script's name chooses those
+-- with it in their names; LUNARRAY_THREADS says how many threads run.
 local gpu = gpu or require "lunarray"
 local pattern = ...
 local file <close> = assert(io.open("tests/bench/shared_kernels.cu"))

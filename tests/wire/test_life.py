@@ -169,7 +169,9 @@ def test_install(tmp_path):
     build = json.loads((extension / "package.json").read_text())["jupyterlab"]["_build"]
     script = (extension / build["load"]).read_text()
     words = json.loads(script[script.rindex("({") + 1:script.rindex(")")])
-    assert words["__global__"] == "keyword" and words["threadIdx"] == "variable" and words["__syncthreads"] == "function"
+    cuda = words["cuda"]
+    assert cuda["__global__"] == "keyword" and cuda["threadIdx"] == "variable" and cuda["__syncthreads"] == "function"
+    assert len(words["lua"]) == 22 and {"and", "goto", "while"} <= set(words["lua"])
 
 
 def test_install_for_the_user(tmp_path):
