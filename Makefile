@@ -174,7 +174,7 @@ ALIGNED := -falign-functions=64
 COMPLEX = $(if $(findstring clang,$(CC)),,-fcx-fortran-rules)
 V3 := -march=x86-64-v3
 V4 := -march=x86-64-v4 -mprefer-vector-width=512
-X86 := $(filter x86_64,$(shell uname -m))
+X86 := $(filter x86_64-%,$(shell $(CC) -dumpmachine))
 $(addprefix $(BUILD)/obj/kernels/,compose.o copy_host.o histogram.o sort_host.o sort_records.o sort_ranks.o sort_counted.o conv_host.o pool.o sparse_host.o): ALL_CFLAGS += $(LOOPS)
 $(BUILD)/obj/kernels/scan_host.o: ALL_CFLAGS += $(COMPLEX)
 $(BUILD)/obj/kernels/loops_%.o: ALL_CFLAGS += $(FLOATS) $(SELECTED) $(COMPLEX) $(ALIGNED)

@@ -67,12 +67,3 @@ void lg_buffer_escape(struct lg_buffer *b, const char *text, size_t length)
             lg_buffer_add(b, text, 1);
     }
 }
-
-const char *lg_size_text(double bytes, char out[32])
-{
-    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
-    int unit = 0;
-    for (; bytes >= 1024 && unit < 4; unit++) bytes /= 1024;
-    snprintf(out, 32, unit ? "%.1f %s" : "%.0f %s", bytes, units[unit]);
-    return out;
-}

@@ -20,7 +20,4 @@ void lg_buffer_release(struct lg_buffer *b);
 /* Adds text as HTML writes it. */
 void lg_buffer_escape(struct lg_buffer *b, const char *text, size_t length);
 
-/* "1.5 MiB", in out, which it returns. */
-const char *lg_size_text(double bytes, char out[32]);
-
 #endif

@@ -1,7 +1,6 @@
 /* Cards: how a kernel and a device show themselves in a notebook, in the page's own colours. */
 #include <stdio.h>
 #include <string.h>
-#include "lang/buffer.h"
 #include "lang/card.h"
 #include "lang/cuda.h"
 #include "runtime/memory.h"
@@ -93,8 +92,8 @@ static void add_memory(lua_State *L, luaL_Buffer *b, struct rt_device *d)
         total = d->total_memory;
     }
     snprintf(text, sizeof text, "%s, %s free; in use by arrays %s, kept for new ones %s",
-             lg_size_text((double)total, all), lg_size_text((double)free_bytes, rest),
-             lg_size_text((double)m.in_use, used), lg_size_text((double)m.cached, cached));
+             rt_size_text((double)total, all), rt_size_text((double)free_bytes, rest),
+             rt_size_text((double)m.in_use, used), rt_size_text((double)m.cached, cached));
     add_fact(b, "memory", text);
 }
 
@@ -114,7 +113,7 @@ static void push_device_html(lua_State *L, struct rt_device *d)
         add_fact(&b, "multiprocessors", text);
         snprintf(text, sizeof text, "up to %d threads (%d x %d x %d) with %s of shared memory",
                  d->max_threads_per_block, d->max_block[0], d->max_block[1], d->max_block[2],
-                 lg_size_text((double)d->max_shared_per_block, size));
+                 rt_size_text((double)d->max_shared_per_block, size));
         add_fact(&b, "blocks", text);
         snprintf(text, sizeof text, "up to %d x %d x %d blocks", d->max_grid[0], d->max_grid[1], d->max_grid[2]);
         add_fact(&b, "grids", text);

@@ -17,13 +17,8 @@ struct explained {
 
 static void add_bytes(luaL_Buffer *b, int64_t n)
 {
-    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
-    char text[64];
-    double amount = (double)n;
-    int unit = 0;
-    for (; amount >= 1024 && unit < 4; unit++) amount /= 1024;
-    snprintf(text, sizeof text, !unit || amount >= 100 ? "%.0f %s" : "%.1f %s", amount, units[unit]);
-    luaL_addstring(b, text);
+    char text[32];
+    luaL_addstring(b, rt_size_text((double)n, text));
 }
 
 /* dtype and shape, as tostring begins. */

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 #include "lang/array.h"
-#include "lang/buffer.h"
 #include "lang/cells.h"
 
 #define THRESHOLD 200 /* elements; larger arrays show their edges */
@@ -152,7 +151,7 @@ static void add_caption(luaL_Buffer *b, const char *title, int64_t bytes)
                    "<caption style=\"caption-side:top;text-align:left;white-space:nowrap;color:inherit;opacity:.8\">");
     lg_add_html(b, title, strlen(title));
     luaL_addstring(b, ", ");
-    luaL_addstring(b, lg_size_text((double)bytes, text));
+    luaL_addstring(b, rt_size_text((double)bytes, text));
     luaL_addstring(b, "</caption>");
 }
 

@@ -143,7 +143,7 @@ static void put_array(lua_State *L, int idx, int detail, struct lg_buffer *out)
     const struct rt_dtype_info *t = &rt_dtypes[a->dtype];
     lg_buffer_printf(out, "array\n\ndtype   %s\nshape   %s\ndevice  %s\nbytes   %s", t->name,
                      rt_shape_text(a->ndim, a->shape, shape, sizeof shape), rt_array_device(a)->name,
-                     lg_size_text((double)rt_array_size(a) * t->size, size));
+                     rt_size_text((double)rt_array_size(a) * t->size, size));
     if (!rt_array_contiguous(a)) lg_buffer_puts(out, " (a strided view)");
     if (lg_is_beside(L)) {
         lg_buffer_puts(out, "\n\nits elements can be looked at when the call that runs is over");

@@ -145,7 +145,7 @@ static int magic_reset(struct lg_magic_call *call)
 static void put_size(struct lg_buffer *b, double bytes)
 {
     char text[32];
-    lg_buffer_puts(b, lg_size_text(bytes, text));
+    lg_buffer_puts(b, rt_size_text(bytes, text));
 }
 
 static void put_memory(lua_State *L, struct rt_device *d, struct lg_buffer *b)

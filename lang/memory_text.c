@@ -19,7 +19,7 @@ static void add_figure(lua_State *L, struct lg_buffer *b, int idx, const char *n
     char size[32];
     if (!integer_field(L, idx, name, &value)) return;
     lg_buffer_printf(b, "\n  %s = %lld", name, value);
-    if (bytes && value >= 1024) lg_buffer_printf(b, "  (%s)", lg_size_text((double)value, size));
+    if (bytes && value >= 1024) lg_buffer_printf(b, "  (%s)", rt_size_text((double)value, size));
 }
 
 /* "      7.8 KiB  model.weights  float64 (1000,)" */
@@ -33,7 +33,7 @@ static void add_array(lua_State *L, struct lg_buffer *b, int array)
     lua_getfield(L, array, "shape");
     const char *shape = luaL_tolstring(L, -1, NULL), *name = lua_tostring(L, array + 1),
                *dtype = lua_tostring(L, array + 2);
-    lg_buffer_printf(b, "\n    %11s  %s  %s %s", lg_size_text((double)bytes, size), name ? name : "?",
+    lg_buffer_printf(b, "\n    %11s  %s  %s %s", rt_size_text((double)bytes, size), name ? name : "?",
                      dtype ? dtype : "?", shape);
     lua_settop(L, array);
 }

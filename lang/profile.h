@@ -57,7 +57,7 @@ extern const struct lg_profile_heading lg_profile_headings[LG_COLUMN_COUNT];
 bool lg_profile_has(const struct lg_profile *p, enum lg_profile_column column);
 /* The cell's text into out; true when the figure is one to do something about. */
 bool lg_profile_cell(const struct lg_profile *p, const struct simt_counts *c, enum lg_profile_column column,
-                     char out[24]);
+                     char out[32]);
 
 /* Push the profile as text and as HTML. [raises] */
 void lg_push_profile_text(lua_State *L, const struct lg_profile *p);

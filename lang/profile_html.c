@@ -45,7 +45,7 @@ static void add_headings(luaL_Buffer *b, const struct lg_profile *p)
 
 static void add_row(luaL_Buffer *b, const struct lg_profile *p, const struct lg_profile_row *row)
 {
-    char text[128], cell[24];
+    char text[128], cell[32];
     luaL_addstring(b, row->counts ? "<tr style=\"background:none\">" : "<tr style=\"background:none;opacity:.6\">");
     for (int k = 0; k < LG_COLUMN_COUNT; k++) {
         *cell = 0;

@@ -41,15 +41,6 @@ static void put_count(char *out, size_t size, uint64_t n)
         snprintf(out, size, "%u", (unsigned)n);
 }
 
-static void put_bytes(char *out, size_t size, uint64_t n)
-{
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-    double amount = (double)n;
-    int unit = 0;
-    for (; amount >= 1024 && unit < 4; unit++) amount /= 1024;
-    snprintf(out, size, !unit || amount >= 100 ? "%.0f %s" : "%.1f %s", amount, units[unit]);
-}
-
 static double per(uint64_t a, uint64_t b)
 {
     return b ? (double)a / (double)b : 0;
@@ -100,31 +91,31 @@ static bool is_hot(const struct lg_profile *p, const struct simt_counts *c)
 }
 
 bool lg_profile_cell(const struct lg_profile *p, const struct simt_counts *c, enum lg_profile_column column,
-                     char out[24])
+                     char out[32])
 {
     struct simt_traffic t = all_traffic(c);
     double lanes = per(c->lanes, c->instructions);
     *out = 0;
     switch (column) {
-    case LG_COLUMN_INSTRUCTIONS: put_count(out, 24, c->instructions); return false;
+    case LG_COLUMN_INSTRUCTIONS: put_count(out, 32, c->instructions); return false;
     case LG_COLUMN_SHARE:
-        snprintf(out, 24, "%.0f", 100 * per(c->instructions, p->result.counts->total.instructions));
+        snprintf(out, 32, "%.0f", 100 * per(c->instructions, p->result.counts->total.instructions));
         return false;
-    case LG_COLUMN_LANES: snprintf(out, 24, "%.1f", lanes); return lanes < 16;
+    case LG_COLUMN_LANES: snprintf(out, 32, "%.1f", lanes); return lanes < 16;
     case LG_COLUMN_SECTORS:
-        if (t.requests) snprintf(out, 24, "%.1f", per(t.sectors, t.requests));
+        if (t.requests) snprintf(out, 32, "%.1f", per(t.sectors, t.requests));
         return t.sectors >= 2 * t.ideal && t.requests;
     case LG_COLUMN_IDEAL:
-        if (t.requests) snprintf(out, 24, "%.1f", per(t.ideal, t.requests));
+        if (t.requests) snprintf(out, 32, "%.1f", per(t.ideal, t.requests));
         return false;
     case LG_COLUMN_MOVED:
-        if (t.requests) put_bytes(out, 24, t.sectors * 32);
+        if (t.requests) rt_size_text((double)t.sectors * 32, out);
         return false;
     case LG_COLUMN_CONFLICTS:
-        if (all_banks(c).requests) snprintf(out, 24, "%.1f", conflicts(c));
+        if (all_banks(c).requests) snprintf(out, 32, "%.1f", conflicts(c));
         return conflicts(c) >= 1;
     case LG_COLUMN_COLLISIONS:
-        if (c->atomics) snprintf(out, 24, "%.1f", per(c->atomic_turns, c->atomics));
+        if (c->atomics) snprintf(out, 32, "%.1f", per(c->atomic_turns, c->atomics));
         return c->atomics && c->atomic_turns >= 4 * c->atomics;
     default: return false;
     }
@@ -169,9 +160,9 @@ static void add_occupancy(const struct lg_profile *p, struct facts *f)
     const struct rt_occupancy *o = &p->result.occupancy;
     uint64_t threads = (uint64_t)p->launch.block[0] * p->launch.block[1] * p->launch.block[2],
              warps = (threads + 31) / 32;
-    char registers[24], shared[24];
+    char registers[24], shared[32];
     put_count(registers, sizeof registers, (uint64_t)p->kernel->registers);
-    put_bytes(shared, sizeof shared, (uint64_t)p->kernel->shared_bytes + p->launch.shared);
+    rt_size_text((double)p->kernel->shared_bytes + p->launch.shared, shared);
     add(f, "occupancy", "%.0f%%: a multiprocessor holds %d block%s of %llu warp%s (%d of %d warps), limited by %s",
         o->max_warps ? 100.0 * o->warps / o->max_warps : 0, o->blocks, plural((uint64_t)o->blocks),
         (unsigned long long)warps, plural(warps), o->warps, o->max_warps, rt_limiter_names[o->limiter]);
@@ -180,14 +171,13 @@ static void add_occupancy(const struct lg_profile *p, struct facts *f)
 
 static void add_traffic(struct facts *f, const char *label, const struct simt_traffic *t)
 {
-    char requests[24], moved[24], asked[24];
+    char requests[24], moved[32], asked[32];
     if (!t->requests) return;
     put_count(requests, sizeof requests, t->requests);
-    put_bytes(moved, sizeof moved, t->sectors * 32);
-    put_bytes(asked, sizeof asked, t->bytes);
     add(f, label, "%.3g%% efficient: %s request%s of %.1f sectors (ideally %.1f), %s moved, %s asked for",
         100 * per(t->ideal, t->sectors), requests, plural(t->requests), per(t->sectors, t->requests),
-        per(t->ideal, t->requests), moved, asked);
+        per(t->ideal, t->requests), rt_size_text((double)t->sectors * 32, moved),
+        rt_size_text((double)t->bytes, asked));
 }
 
 uint64_t lg_profile_moved(const struct simt_counts *c)
@@ -208,7 +198,7 @@ static void add_arithmetic(const struct simt_counts *c, struct facts *f)
 
 static void add_counts(const struct simt_counts *c, struct facts *f)
 {
-    char a[24], b[24], d[24];
+    char a[24], b[32], d[24];
     put_count(a, sizeof a, c->instructions);
     put_count(b, sizeof b, c->branches);
     put_count(d, sizeof d, c->divergent);
@@ -231,8 +221,9 @@ static void add_counts(const struct simt_counts *c, struct facts *f)
         add(f, "atomics", "%s request%s of %.1f lanes, of which %.1f meet at one address", a, plural(c->atomics),
             per(c->atomic_lanes, c->atomics), per(c->atomic_turns, c->atomics));
     put_count(a, sizeof a, c->local_requests);
-    put_bytes(b, sizeof b, c->local_bytes);
-    if (c->local_requests) add(f, "local memory", "%s request%s for %s", a, plural(c->local_requests), b);
+    if (c->local_requests)
+        add(f, "local memory", "%s request%s for %s", a, plural(c->local_requests),
+            rt_size_text((double)c->local_bytes, b));
 }
 
 size_t lg_profile_facts(const struct lg_profile *p, struct lg_profile_fact out[LG_PROFILE_FACTS])
@@ -245,12 +236,12 @@ size_t lg_profile_facts(const struct lg_profile *p, struct lg_profile_fact out[L
     if (p->result.counts) {
         add_counts(&p->result.counts->total, &f);
     } else {
-        char bytes[24];
-        put_bytes(bytes, sizeof bytes, p->result.array_bytes);
+        char bytes[32];
         add(&f, "time", "%.4g ms", p->result.milliseconds);
         if (p->result.milliseconds > 0 && p->result.array_bytes)
             add(&f, "bandwidth", "%.4g GB/s if each array is moved once (%s)",
-                (double)p->result.array_bytes / p->result.milliseconds / 1e6, bytes);
+                (double)p->result.array_bytes / p->result.milliseconds / 1e6,
+                rt_size_text((double)p->result.array_bytes, bytes));
         add(&f, "lines", "a GPU does not count by line; arrays on simt are profiled line by line");
     }
     return f.count;
@@ -332,7 +323,7 @@ static void add_row(luaL_Buffer *b, const struct lg_profile *p, const struct lg_
     luaL_addchar(b, '\n');
     luaL_addchar(b, row->counts && is_hot(p, row->counts) ? '>' : ' ');
     for (int k = 0; k < LG_COLUMN_COUNT; k++) {
-        char text[24] = "";
+        char text[32] = "";
         if (!lg_profile_has(p, (enum lg_profile_column)k)) continue;
         bool bad = row->counts && lg_profile_cell(p, row->counts, (enum lg_profile_column)k, text);
         lg_add_format(b, " %*s", lg_profile_headings[k].width, text);
@@ -350,7 +341,7 @@ static void add_narrow_row(luaL_Buffer *b, const struct lg_profile *p, const str
     luaL_addchar(b, row->counts && is_hot(p, row->counts) ? '>' : ' ');
     add_place(b, row, columns - 9);
     for (int k = 0; row->counts && k < LG_COLUMN_COUNT; k++) {
-        char text[24] = "";
+        char text[32] = "";
         bool bad = lg_profile_cell(p, row->counts, (enum lg_profile_column)k, text);
         if (!*text || !lg_profile_has(p, (enum lg_profile_column)k) || n >= sizeof figures) continue;
         n += (size_t)snprintf(figures + n, sizeof figures - n, "%s%s%s %s", n ? ", " : "", text, bad ? "!" : "",

@@ -2,7 +2,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include "lang/buffer.h"
 #include "repl/theme.h"
 #include "runtime/memory.h"
 
@@ -32,7 +31,7 @@ void sh_status_frame(const struct sh_status *s, struct sh_frame *f)
     if (d) {
         struct rt_memory_stats m;
         rt_memory_stats(d, &m);
-        int n = snprintf(text, sizeof text, "%s  %s in use", d->name, lg_size_text((double)m.in_use, size));
+        int n = snprintf(text, sizeof text, "%s  %s in use", d->name, rt_size_text((double)m.in_use, size));
         if (s->timed)
             snprintf(text + n, sizeof text - (size_t)n, s->milliseconds < 1 ? "  %.3f ms" : "  %.4g ms",
                      s->milliseconds);

@@ -302,15 +302,15 @@ static enum rt_status report_full(struct rt_device *d, size_t bytes, struct rt_e
     struct rt_memory_stats s;
     rt_memory_stats(d, &s);
     size_t free_bytes = 0, total = 0;
-    char free_text[64] = "";
+    char wanted[32], used[32], all[32], rest[32], free_text[96] = "";
     if (rt_device_memory(d, &free_bytes, &total, NULL) == RT_OK)
-        snprintf(free_text, sizeof free_text, ", %.1f of %.1f MiB are free", (double)free_bytes / 0x1p20,
-                 (double)total / 0x1p20);
-    return rt_fail(
-        e, RT_NOMEM,
-        "out of memory on %s: %zu bytes (%.1f MiB) wanted; arrays use %.1f MiB%s. Free arrays with x:free(), "
-        "or work in smaller pieces",
-        d->name, bytes, (double)bytes / 0x1p20, (double)s.in_use / 0x1p20, free_text);
+        snprintf(free_text, sizeof free_text, ", %s of %s are free", rt_size_text((double)free_bytes, rest),
+                 rt_size_text((double)total, all));
+    return rt_fail(e, RT_NOMEM,
+                   "out of memory on %s: %zu bytes (%s) wanted; arrays use %s%s. Free arrays with x:free(), or work in "
+                   "smaller pieces",
+                   d->name, bytes, rt_size_text((double)bytes, wanted), rt_size_text((double)s.in_use, used),
+                   free_text);
 }
 
 /* From the device itself; when it is full: the collector, the cache, once more. */

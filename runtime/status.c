@@ -96,3 +96,12 @@ void rt_error_clear(struct rt_error *e)
     drop_text(e);
     memset(e, 0, sizeof *e);
 }
+
+const char *rt_size_text(double bytes, char out[32])
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    int unit = 0;
+    for (; bytes >= 1024 && unit < 4; unit++) bytes /= 1024;
+    snprintf(out, 32, !unit || bytes >= 100 ? "%.0f %s" : "%.1f %s", bytes, units[unit]);
+    return out;
+}

@@ -46,6 +46,9 @@ void rt_error_prefix(struct rt_error *e, const char *format, ...) __attribute__(
 /* Releases the text; `e` is all zeros afterwards. */
 void rt_error_clear(struct rt_error *e);
 
+/* "1.5 MiB", as messages tell sizes, in out, which it returns. */
+const char *rt_size_text(double bytes, char out[32]);
+
 /* The word for a status, as in RT_STATUSES. */
 const char *rt_status_name(enum rt_status status);
 

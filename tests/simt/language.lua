@@ -77,7 +77,7 @@ __global__ void classes(const Vec *v, float *out, int *twice) {
   d.v = i;
   twice[i] = d.twice();
 }
-struct Params { char tag; short step; int base; double scale; int table[5]; };
+struct Params { signed char tag; short step; int base; double scale; int table[5]; };
 __global__ void by_value(Params p, double *out) {
   I;
   out[i] = p.table[i % 5] * p.scale + p.base + p.step + p.tag;

@@ -184,8 +184,8 @@ static inline long double zeta_of(long double s, long double q)
     if (-q > 1e4L)
         return (fmodl(s, 2) == 0 ? 1 : -1) * (zeta_positive(s, 1 - from) - zeta_positive(s, 1 - q)) +
                zeta_positive(s, from);
-    for (long double at = from - 1; at >= q; at--) sum += powl(at, -s);
-    return sum + zeta_positive(s, from);
+    for (; q < 0; q++) sum += powl(q, -s);
+    return sum + zeta_positive(s, q);
 }
 
 static inline long double polygamma_of(long double n, long double x)

@@ -43,7 +43,7 @@ static const char *balanced(const char *html)
 TEST(tables)
 {
     const char *html = balanced(html_of("gpu.array({{1, 2.5}, {-3, 4}}, 'cpu')"));
-    CHECK_HAS(html, "array float32 (2, 2) on cpu, 16 bytes");
+    CHECK_HAS(html, "array float32 (2, 2) on cpu, 16 B");
     CHECK_HAS(html, "<td>1.0</td><td>2.5</td>");
     CHECK_HAS(html, "<td>-3.0</td><td>4.0</td>");
     CHECK_INT(count(html, "<tr>"), 3);
