@@ -28,7 +28,7 @@ PARTS = {
     2: ("int i = threadIdx.x;", "i = 0..31", "#" * 32),
     3: ("race", "y[i] = t[63 - i];", "__syncthreads()"),
     4: ("race", "y[i] = t[63 - i];", "__syncthreads()"),
-    5: ("273.4 KiB  held  float32 (70000,)",),
+    5: ("273 KiB  held  float32 (70000,)",),
 }
 
 

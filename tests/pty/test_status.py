@@ -8,7 +8,7 @@ from conftest import BINARY, ready
 def test_the_status_line(terminal):
     t = ready(terminal)
     t.send("shell.status = true\r")
-    t.wait(lambda t: t.lines()[-2:] == ["2>", "cpu  0 bytes in use"] and t.cursor == (len(t.lines()) - 2, 3))
+    t.wait(lambda t: t.lines()[-2:] == ["2>", "cpu  0 B in use"] and t.cursor == (len(t.lines()) - 2, 3))
     t.send("x = gpu.zeros(1000)\r")
     t.wait(lambda t: t.lines()[-2] == "3>" and t.lines()[-1].startswith("cpu  3.9 KiB in use  ") and t.lines()[-1].endswith(" ms"))
     assert not any("in use" in line for line in t.lines()[:-1])

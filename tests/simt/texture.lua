@@ -34,7 +34,7 @@ __global__ void fetch4(cudaTextureObject_t t, int *out) {
   out[0] = v.x; out[1] = v.y; out[2] = v.z; out[3] = v.w;
 }
 __global__ void integers(cudaTextureObject_t s8, cudaTextureObject_t u16, cudaTextureObject_t s32, int *out) {
-  out[0] = tex1D<char>(s8, 0.5f);
+  out[0] = tex1D<signed char>(s8, 0.5f);
   out[1] = tex1D<unsigned short>(u16, 1.5f);
   out[2] = tex1D<int>(s32, 2.5f);
 }

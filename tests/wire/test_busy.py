@@ -174,7 +174,7 @@ def test_requests_are_answered_during_one_call_in_c(client, tmp_path, what):
     client_asks_all(client)
     assert "sum" in client.ask("complete_request", {"code": "array:s", "cursor_pos": 7})[0]["matches"]
     text = client.ask("inspect_request", {"code": "array", "cursor_pos": 5, "detail_level": 1})[0]["data"]["text/plain"]
-    assert "float64" in text and "96 bytes" in text and "when the call that runs is over" in text
+    assert "float64" in text and "96 B" in text and "when the call that runs is over" in text
     text = client.ask("inspect_request", {"code": "array.shape", "cursor_pos": 10})[0]["data"]["text/plain"]
     assert text.startswith("x.shape")
     client.ask("interrupt_request", {}, "control")
