@@ -329,7 +329,7 @@ uninstall:
 	rm -f $(D)/bin/lunarray $(D)/lib/lua/5.4/lunarray.so $(D)/lib/liblunarray.a $(D)/share/man/man1/lunarray.1
 	rm -rf $(D)/lib/lunarray $(D)/include/lunarray $(D)/share/lunarray $(D)/share/jupyter/kernels/lunarray $(D)/share/jupyter/labextensions/lunarray
 
-# ---- a folder that runs on another x86-64 Linux: glibc and the NVIDIA driver are all it takes from there
+# ---- a folder that runs on another Linux of this processor's kind: glibc and the NVIDIA driver are all it takes from there
 BUNDLE := $(BUILD)/bundle
 NOT_BUNDLED := linux-vdso|ld-linux|libc\.so|libm\.so|libpthread|libdl|librt
 bundle: all

@@ -388,7 +388,7 @@ TEST(inspection)
     CHECK(!strstr(inspect("add_one", 0), "return n + 1"));
     CHECK_HAS(inspect("add_one", 1), "return n + 1\nend");
     CHECK_HAS(inspect("arr", 0), "shape   (2, 3)");
-    CHECK_HAS(inspect("arr", 0), "bytes   24 bytes");
+    CHECK_HAS(inspect("arr", 0), "bytes   24 B");
     CHECK_HAS(inspect("arr:sum", 0), "x:sum(");
     CHECK_HAS(inspect("x", 0), "number");
     CHECK_HAS(inspect("%timeit", 0), "%timeit [-n N]");
