@@ -14,8 +14,9 @@
 /* Which elements. */
 
 /* Shown at either end of a long axis: of the last two axes, which make a table, more than of the outer ones. */
-static int64_t edge_of(int axis, int ndim)
+static int64_t edge_of(const struct lg_print_options *o, int axis, int ndim)
 {
+    if (o->edgeitems > 0) return o->edgeitems;
     return axis >= ndim - 2 ? 3 : 1;
 }
 
@@ -26,12 +27,14 @@ static int64_t product(int n, const int64_t *v)
     return p;
 }
 
-static void choose(const struct rt_array *a, int64_t threshold, struct lg_cells *c)
+static void choose(const struct rt_array *a, int64_t threshold, const struct lg_print_options *o, struct lg_cells *c)
 {
     int gaps = 0;
     bool all = rt_array_size(a) <= threshold;
+    const int64_t asked = 4 * o->edgeitems * o->edgeitems,
+                  most = o->edgeitems > 0 && asked > MOST_SHOWN ? asked : MOST_SHOWN;
     for (int i = 0; i < a->ndim; i++) {
-        int64_t edge = edge_of(i, a->ndim);
+        int64_t edge = edge_of(o, i, a->ndim);
         c->shape[i] = c->count[i] = c->front[i] = a->shape[i];
         /* Each gap makes two axes of one where the elements are fetched; an array has at most RT_MAX_DIMS. */
         if (all || a->shape[i] <= 2 * edge || a->ndim + gaps >= RT_MAX_DIMS) continue;
@@ -40,9 +43,9 @@ static void choose(const struct rt_array *a, int64_t threshold, struct lg_cells 
         gaps++;
     }
     /* Many axes: of the outer ones only the first index. */
-    for (int i = 0; i < a->ndim && !all && product(a->ndim, c->count) > MOST_SHOWN; i++) {
-        int64_t most = edge_of(i, a->ndim);
-        if (c->count[i] > most) c->count[i] = c->front[i] = most;
+    for (int i = 0; i < a->ndim && !all && product(a->ndim, c->count) > most; i++) {
+        int64_t edge = edge_of(o, i, a->ndim);
+        if (c->count[i] > edge) c->count[i] = c->front[i] = edge;
     }
     c->ndim = a->ndim;
     c->size = product(a->ndim, c->count);
@@ -78,9 +81,11 @@ struct measure {
 };
 
 /* Of the numbers themselves: more would show how binary rounds decimal. */
-static int significant_digits(enum rt_dtype t)
+static int significant_digits(enum rt_dtype t, const struct lg_print_options *o)
 {
-    return t == RT_FLOAT16 || t == RT_BFLOAT16 ? 3 : 6;
+    if (t == RT_FLOAT16 || t == RT_BFLOAT16) return 3;
+    if (o->precision <= MOST_DECIMALS) return 6;
+    return rt_real_of(t) == RT_FLOAT64 ? 16 : 8;
 }
 
 static void measure_number(double v, int digits, struct measure *m)
@@ -108,28 +113,42 @@ static int decimals_for(double smallest, int wanted, int room, int leading)
     return needed > room ? needed : room;
 }
 
-static void choose_float_style(struct lg_cells *c)
+static struct measure measure(const struct lg_cells *c, const struct lg_print_options *o)
 {
     struct measure m = {.smallest = HUGE_VAL};
     size_t size = rt_dtypes[c->dtype].size;
+    int digits = significant_digits(c->dtype, o);
     for (int64_t i = 0; i < c->size; i++) {
         struct rt_complex v = rt_load_complex(c->dtype, c->data + (size_t)i * size);
-        measure_number(v.re, significant_digits(c->dtype), &m);
-        measure_number(v.im, significant_digits(c->dtype), &m);
+        measure_number(v.re, digits, &m);
+        measure_number(v.im, digits, &m);
     }
     if (m.fraction && m.decimals < 1) m.decimals = 1; /* what the digits round away is not passed over in silence */
-    bool whole = m.decimals == 0;
-    int leading = m.largest >= 1 ? (int)floor(log10(m.largest)) + 1 : 1;
-    int most = rt_real_of(c->dtype) == RT_FLOAT64 ? 9 : 7; /* digits of a column, before and after the point */
+    return m;
+}
+
+/* Behind the point: what nobody asked for leaves a column narrow. */
+static int fixed_decimals(enum rt_dtype t, const struct measure *m, const struct lg_print_options *o)
+{
+    if (o->precision >= 0) return m->decimals < o->precision ? m->decimals : (int)o->precision;
+    int leading = m->largest >= 1 ? (int)floor(log10(m->largest)) + 1 : 1;
+    int most = rt_real_of(t) == RT_FLOAT64 ? 9 : 7; /* digits of a column, before and after the point */
     int room = most - leading > 1 ? most - leading : 1;
-    c->style = LG_CELL_FIXED;
-    c->decimals = m.decimals < MOST_DECIMALS ? m.decimals : MOST_DECIMALS;
-    if (c->decimals > room) c->decimals = decimals_for(m.smallest, c->decimals, room, leading);
-    bool fits = whole ? m.largest < 1e10 : m.largest < 1e8;
-    bool tiny = m.decimals > c->decimals && m.smallest < (c->decimals < 4 ? pow(10, -c->decimals) : 1e-4);
-    if (fits && !tiny) return;
-    c->style = LG_CELL_SCIENTIFIC;
-    c->decimals = m.mantissa < 4 ? m.mantissa : 4;
+    int decimals = m->decimals < MOST_DECIMALS ? m->decimals : MOST_DECIMALS;
+    return decimals > room ? decimals_for(m->smallest, decimals, room, leading) : decimals;
+}
+
+static void choose_float_style(struct lg_cells *c, const struct lg_print_options *o)
+{
+    const struct measure m = measure(c, o);
+    c->decimals = fixed_decimals(c->dtype, &m, o);
+    bool fits = m.decimals == 0 ? m.largest < 1e10 : m.largest < 1e8;
+    double least = c->decimals < 4 && o->precision < 0 ? pow(10, -c->decimals) : 1e-4;
+    bool tiny = m.decimals > c->decimals && m.smallest < least;
+    bool scientific = o->scientific == LG_AUTOMATIC ? !fits || tiny : o->scientific == LG_ALWAYS || m.largest >= 1e16;
+    c->style = scientific ? LG_CELL_SCIENTIFIC : LG_CELL_FIXED;
+    int most = o->precision >= 0 ? (int)o->precision : 4;
+    if (scientific) c->decimals = m.mantissa < most ? m.mantissa : most;
 }
 
 /* A floating number; with its sign when it is an imaginary part. */
@@ -155,12 +174,12 @@ int lg_cell_text(const struct lg_cells *c, int64_t i, char text[LG_CELL_TEXT])
     return n + snprintf(text + n, LG_CELL_TEXT - (size_t)n, "%*si", c->imaginary, imaginary);
 }
 
-static void choose_style(struct lg_cells *c)
+static void choose_style(struct lg_cells *c, const struct lg_print_options *o)
 {
     char text[LG_CELL_TEXT];
     char kind = rt_dtypes[c->dtype].kind;
     c->style = kind == 'b' ? LG_CELL_BOOL : LG_CELL_INTEGER;
-    if (kind == 'f' || kind == 'c') choose_float_style(c);
+    if (kind == 'f' || kind == 'c') choose_float_style(c, o);
     for (int64_t i = 0; kind == 'c' && i < c->size; i++) {
         struct rt_complex v = rt_load_complex(c->dtype, c->data + (size_t)i * rt_dtypes[c->dtype].size);
         int n = part_text(c, v.im, true, text, sizeof text);
@@ -174,12 +193,13 @@ static void choose_style(struct lg_cells *c)
 
 void lg_push_cells(lua_State *L, const struct rt_array *a, int64_t threshold, struct lg_cells *c)
 {
+    const struct lg_print_options *o = lg_print_options(L);
     *c = (struct lg_cells){.dtype = a->dtype};
-    choose(a, threshold, c);
+    choose(a, threshold && o->threshold >= 0 ? o->threshold : threshold, o, c);
     struct rt_array view = *a; /* borrowed */
     narrow(a, c, &view);
     c->data = lg_push_host_copy(L, &view);
-    choose_style(c);
+    choose_style(c, o);
 }
 
 void lg_push_array_title(lua_State *L, const struct rt_array *a)

@@ -5,6 +5,14 @@
 
 #include "lang/lang.h"
 
+/* lang/printoptions.c: what gpu.printoptions was told. */
+enum lg_print_choice { LG_NEVER, LG_ALWAYS, LG_AUTOMATIC };
+struct lg_print_options {
+    int64_t precision, threshold, edgeitems, linewidth; /* -1: nobody said */
+    enum lg_print_choice scientific;
+};
+const struct lg_print_options *lg_print_options(lua_State *L);
+
 enum lg_cell_style { LG_CELL_BOOL, LG_CELL_INTEGER, LG_CELL_FIXED, LG_CELL_SCIENTIFIC };
 
 struct lg_cells {
@@ -20,7 +28,8 @@ struct lg_cells {
     int width;     /* of the longest text */
     int imaginary; /* of the longest imaginary part, its sign counted and its i not */
 };
-/* Pushes one value that keeps the elements. Arrays of up to `threshold` elements are shown whole. [raises] */
+/* Pushes one value that keeps the elements. Arrays of up to `threshold` elements, or of the option's, are shown whole;
+ * 0: none is. [raises] */
 void lg_push_cells(lua_State *L, const struct rt_array *a, int64_t threshold, struct lg_cells *c);
 /* Whether there is a gap along the axis. */
 static inline bool lg_has_gap(const struct lg_cells *c, int axis)

@@ -77,7 +77,7 @@ static const char *const synonyms[][2] = {
     {"sync", "synchronize"}, {"elapsed_time", "elapsed"}, {"Event", "event"}, {"Stream", "stream"}, {"Graph", "graph"}, {"CUDAGraph", "graph"},
     {"pin_memory", "gpu.pinned"}, {"pinned_array", "pinned"}, {"alloc_pinned_memory", "pinned"}, {"range_push", "push"},
     {"range_pop", "pop"}, {"record_event", "record"}, {"wait_event", "wait"}, {"wait_stream", "wait"}, {"query", "done"}, {"copyto", "copy"},
-    {"trace", "diagonal"}, {"repeatTensor", "tile"}, {"RawKernel", "kernel"}, {"to_gpu", "array"}, {"to_dlpack", "dlpack"},
+    {"repeatTensor", "tile"}, {"RawKernel", "kernel"}, {"to_gpu", "array"}, {"to_dlpack", "dlpack"},
     {"toDlpack", "dlpack"}, {"sliding_windows", "unfold"}, {"RawModule", "kernel"}, {"SourceModule", "kernel"},
     {"ElementwiseKernel", "vectorize"}, {"elementwise", "vectorize"},
     {"ReductionKernel", "reduction"}, {"InclusiveScanKernel", "scan"}, {"fuse", "lazy"}, {"csr", "sparse"},
@@ -171,6 +171,14 @@ static const char *const synonyms[][2] = {
     {"addr", "x:outer(y) + z"}, {"chain_matmul", "gpu.linalg.multi_dot"}, {"index_fill", "x[{indices, {}}] = value"},
     {"index_copy", "x[{indices, {}}] = y"}, {"swapdims", "x:transpose"}, {"take_along_dim", "x:gather"},
     {"cholesky_solve", "gpu.linalg.solve"},
+    {"real", "x.real"}, {"imag", "x.imag"}, {"iscomplex", "x.imag:ne(0)"}, {"isreal", "x.imag:eq(0)"},
+    {"shape", "x.shape"}, {"size", "x.size"}, {"ndim", "x.ndim"}, {"trace", "x:diagonal():sum()"},
+    {"set_printoptions", "printoptions"}, {"get_printoptions", "printoptions"}, {"atleast_3d", "x:reshape(1, -1, 1)"},
+    {"asanyarray", "array"}, {"savez_compressed", "gpu.save(path, {x = x}, {compress = true})"},
+    {"broadcast_shapes", "(gpu.zeros(2, 1) + gpu.zeros(3)).shape"}, {"vector_norm", "gpu.linalg.norm"},
+    {"matrix_norm", "gpu.linalg.norm"}, {"random", "gpu.rand"}, {"random_integers", "integers"},
+    {"standard_exponential", "exponential"}, {"standard_gamma", "gamma"}, {"polyadd", "x + y"}, {"polysub", "x - y"},
+    {"polyder", "x[{{1, #x - 1}}] * gpu.range(#x - 1, 1, -1)"}, {"frompyfunc", "gpu.vectorize"},
     {"CubicSpline", "gpu.ndimage.map_coordinates(x, coordinates, 3)"},
 };
 /* clang-format on */

@@ -159,7 +159,7 @@ void lg_push_array_html(lua_State *L, const struct rt_array *a)
 {
     struct lg_cells c;
     luaL_Buffer b;
-    bool wide = a->ndim > 0 && a->shape[a->ndim - 1] > COLUMNS;
+    bool wide = a->ndim > 0 && a->shape[a->ndim - 1] > COLUMNS && lg_print_options(L)->threshold < 0;
     lg_push_cells(L, a, wide ? 0 : THRESHOLD, &c);
     int64_t bytes = rt_array_size(a) * rt_dtypes[a->dtype].size;
     lg_push_array_title(L, a);

@@ -27,6 +27,8 @@ static void add_cell(luaL_Buffer *b, const struct lg_cells *c, int64_t i)
 static int line_columns(lua_State *L)
 {
     struct lg_terminal terminal;
+    const int64_t asked = lg_print_options(L)->linewidth;
+    if (asked > 0) return (int)asked;
     lg_shows_pictures(L, &terminal);
     return terminal.columns > 0 ? terminal.columns : LINE;
 }

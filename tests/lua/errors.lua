@@ -134,7 +134,8 @@ t.test("names of NumPy and Torch", function()
   local recipes = { { "mse_loss", "((x - y) ^ 2):mean()", (64 + 0 + 4) / 3 }, { "addcmul", "x + y * z", { 19, 12, 23 } },
     { "zscore", "(x - x:mean()) / x:std()", ((x - 14 / 3) / x:std()):totable() }, { "tolist", "x:totable()", { 1, 4, 9 } },
     { "H", "x.T:conj()", { 1, 4, 9 } }, { "atleast_1d", "x:reshape(-1)", { 1, 4, 9 } }, { "e", "math.exp(1)", math.exp(1) },
-    { "flat", "x:flatten()", { 1, 4, 9 } } }
+    { "flat", "x:flatten()", { 1, 4, 9 } }, { "isreal", "x.imag:eq(0)", { true, true, true } },
+    { "iscomplex", "x.imag:ne(0)", { false, false, false } } }
   for _, r in ipairs(recipes) do
     t.raises("it is written " .. r[2], function() return gpu[r[1]] end)
     local got = assert(load("local x, y, z = ...\nreturn " .. r[2]))(x, y, 2)
@@ -149,12 +150,14 @@ t.test("names of NumPy and Torch", function()
     { "logsigmoid", "-(-x):softplus()", gpu.array({ 0 }), { -math.log(2) } },
     { "mish", "x * x:softplus():tanh()", gpu.array({ 1 }), { 0.8650984 } },
     { "hsplit", "x:split(n, 2)", gpu.ones(2, 2), 2 },
+    { "polyder", "x[{{1, #x - 1}}] * gpu.range(#x - 1, 1, -1)", gpu.array({ 3, 2, 7 }), { 6, 2 } },
   }) do
     t.raises("it is written " .. r[2], function() return gpu[r[1]] end)
     local x = r[3]
     local got = assert(load("local x, y, c, n = ...\nreturn " .. r[2]))(x, gpu.array({ 2 }), x, x.shape[1])
     if type(r[4]) == "number" then t.eq(#got, r[4]) else t.close(got:flatten(), r[4], 1e-5) end
   end
+  t.raises("it is written x:diagonal():sum()", function() return x.trace end)
   t.raises("it is written gpu.sparse.cg", function() return gpu.cg end)
   t.raises("did you mean 'todense'?", function() return gpu.sparse.eye(2).toarray end)
   local logits, classes = gpu.array({ { 1, 2 }, { 3, nan } }):nan_to_num(1), gpu.array({ 2, 1 })
