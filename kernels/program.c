@@ -240,37 +240,70 @@ enum rt_status kn_program_run(struct kn_program *p, struct rt_array *out, struct
     return status;
 }
 
-/* Small arrays of one shape, contiguous, converted before where need be, and numbers: one loop over them, which takes
- * no program, is what is most common. */
-static bool is_plain_array(const struct rt_array *a, const struct rt_array *b)
+/* Small arrays, contiguous, converted before where need be, and numbers: one loop over them, which takes no program, is
+ * what is most common. One array at least, the whole, has the result's shape; the others have it, too, or are its rows.
+ */
+struct plain {
+    struct kn_signature signature;
+    const struct rt_array *whole;
+    size_t n;
+    size_t sizes[3]; /* elements of the operands */
+};
+
+static bool is_dense(const struct rt_array *a)
 {
-    return rt_array_same_shape(a, b) && rt_array_contiguous(b) && rt_array_device(b) == rt_array_device(a) &&
-           rt_array_alive(b, NULL) == RT_OK;
+    return rt_array_contiguous(a) && rt_array_alive(a, NULL) == RT_OK;
+}
+
+/* Whether the last axes of the whole are all that `a` has, but for some of size 1 before them. */
+static bool is_row_of(const struct rt_array *a, const struct rt_array *whole)
+{
+    int from = 0, fewer = whole->ndim - a->ndim;
+    if (fewer < 0) return false;
+    while (from < a->ndim && a->shape[from] == 1) from++;
+    for (int i = from; i < a->ndim; i++)
+        if (a->shape[i] != whole->shape[i + fewer]) return false;
+    return true;
+}
+
+static bool find_whole(const struct kn_operand *args, int arity, struct plain *p)
+{
+    p->whole = NULL;
+    for (int i = 0; i < arity; i++) {
+        const struct rt_array *a = args[i].array;
+        p->sizes[i] = a ? (size_t)rt_array_size(a) : 0;
+        if (a && (!p->whole || p->sizes[i] > p->n || (p->sizes[i] == p->n && a->ndim > p->whole->ndim))) {
+            p->whole = a;
+            p->n = p->sizes[i];
+        }
+    }
+    return p->whole && p->whole->ndim > 0 && p->n > 0 && p->n <= KN_BLOCK;
 }
 
 /* It can be written while they are read. */
-static bool is_plain_output(const struct kn_operand *args, int arity, const struct rt_array *a,
-                            const struct rt_array *out)
+static bool is_plain_output(const struct kn_operand *args, int arity, const struct plain *p, const struct rt_array *out)
 {
     for (int i = 0; i < arity; i++) {
         const struct rt_array *b = args[i].array;
         if (b && rt_array_overlap(b, out) && !same_elements(b, out)) return false;
     }
-    return is_plain_array(a, out) && rt_array_writable(out, NULL) == RT_OK;
+    return p->signature.result == out->dtype && rt_array_same_shape(p->whole, out) && rt_array_contiguous(out) &&
+           rt_array_device(out) == rt_array_device(p->whole) && rt_array_writable(out, NULL) == RT_OK;
 }
 
 /* False where it takes a program, which tells mistakes, too. */
-static bool is_plain(enum kn_op op, const struct kn_operand *args, const struct rt_array *out, struct kn_signature *s)
+static bool is_plain(enum kn_op op, const struct kn_operand *args, const struct rt_array *out, struct plain *p)
 {
-    int arity = kn_ops[op].arity;
-    const struct rt_array *a = args[0].array || arity == 1 ? args[0].array : args[1].array;
+    const int arity = kn_ops[op].arity;
+    struct kn_signature *s = &p->signature;
     struct kn_type types[3];
-    if (!a || a->ndim == 0 || rt_array_size(a) == 0 || rt_array_size(a) > KN_BLOCK) return false;
-    if (kn_runs_generated(rt_array_device(a))) return false;
+    if (!find_whole(args, arity, p) || kn_runs_generated(rt_array_device(p->whole))) return false;
     for (int i = 0; i < arity; i++) {
         const struct rt_array *b = args[i].array;
         types[i] = b ? (struct kn_type){.dtype = b->dtype} : number_type(&args[i]);
-        if (b && !is_plain_array(a, b)) return false;
+        if (!b) continue;
+        if (rt_array_device(b) != rt_array_device(p->whole) || !is_dense(b)) return false;
+        if (!rt_array_same_shape(b, p->whole) && !is_row_of(b, p->whole)) return false;
     }
     if (kn_infer(op, types, s, NULL) != RT_OK) return false;
     for (int i = 0; i < arity; i++) {
@@ -281,41 +314,77 @@ static bool is_plain(enum kn_op op, const struct kn_operand *args, const struct 
             return false;
     }
     if (op == KN_POW && args[0].array && types[1].number) simple_power(&args[1], s->first, &s->op);
-    return !out->storage || (s->result == out->dtype && is_plain_output(args, arity, a, out));
+    return !out->storage || is_plain_output(args, arity, p, out);
 }
 
-static enum rt_status apply_plain(kn_op_loop *loop, const struct kn_operand *args, const struct kn_signature *s,
-                                  struct rt_array *out, struct rt_error *e)
+/* The first `size` bytes of a block again and again, until there are as many as `whole`. */
+static void repeat_row(char *block, size_t size, size_t whole)
 {
-    const struct rt_array *a = args[0].array ? args[0].array : args[1].array;
+    while (size < whole) {
+        const size_t more = size < whole - size ? size : whole - size;
+        memcpy(block + size, block, more);
+        size += more;
+    }
+}
+
+/* The values of an operand, of dtype t, where it has them or in the block; of its class unless `stored`. */
+static const void *plain_values(const struct kn_operand *from, enum rt_dtype t, bool stored, size_t size, size_t n,
+                                char *block)
+{
+    const struct rt_array *a = from->array;
+    if (!a) {
+        (stored ? kn_fill_stored : kn_fill_block)(block, t, from, n);
+        return block;
+    }
+    const void *values = rt_array_host(a);
+    const size_t element = stored ? rt_dtypes[t].size : kn_classes[kn_class_of(t)].size;
+    if (stored && a->dtype == t && size == n) return values;
+    if (a->dtype != t)
+        kn_stored_conversion(kn_host_loops(), a->dtype, t)(block, values, size);
+    else if (stored)
+        memcpy(block, values, size * element);
+    else
+        kn_host_loops()->load[t](block, values, 1, size);
+    repeat_row(block, size * element, n * element);
+    return block;
+}
+
+/* By the loop over values as they lie in memory or, where there is none, by that of their class. */
+static enum rt_status apply_plain(const struct kn_operand *args, const struct plain *p, struct rt_array *out,
+                                  struct rt_error *e)
+{
+    const struct kn_loops *l = kn_host_loops();
+    const struct rt_array *a = p->whole;
+    const struct kn_signature *s = &p->signature;
+    const int arity = kn_ops[s->op].arity;
+    const enum rt_dtype in = arity > 1 ? s->others : s->first;
+    kn_op_loop *loop = kn_stored_loop(l, s->op, in);
+    const bool stored = loop != NULL;
     _Alignas(64) char blocks[3][KN_BLOCK * RT_ELEMENT];
     const void *v[3] = {0};
-    size_t n = (size_t)rt_array_size(a);
     if (!out->storage) {
         enum rt_status status = rt_array_new(rt_array_device(a), s->result, a->ndim, a->shape, out, e);
         if (status != RT_OK) return status;
     }
-    for (int i = 0; i < kn_ops[s->op].arity; i++) {
-        const struct rt_array *b = args[i].array;
+    for (int i = 0; i < arity; i++) {
         const enum rt_dtype t = i == 0 ? s->first : s->others;
-        v[i] = b && b->dtype == t ? rt_array_host(b) : blocks[i];
-        if (!b)
-            kn_fill_stored(blocks[i], t, &args[i], n);
-        else if (b->dtype != t)
-            kn_stored_conversion(kn_host_loops(), b->dtype, t)(blocks[i], rt_array_host(b), n);
+        v[i] = plain_values(&args[i], t, stored || kn_class_exact(t), p->sizes[i], p->n, blocks[i]);
     }
-    loop(rt_array_host(out), v[0], v[1], v[2], n);
+    if (!stored) loop = l->ops[s->op][kn_class_of(in)];
+    if (stored || kn_class_exact(s->result)) {
+        loop(rt_array_host(out), v[0], v[1], v[2], p->n);
+        return RT_OK;
+    }
+    loop(blocks[0], v[0], v[1], v[2], p->n);
+    l->store[s->result](rt_array_host(out), 1, blocks[0], p->n); /* rounded */
     return RT_OK;
 }
 
 enum rt_status kn_apply(enum kn_op op, const struct kn_operand *args, struct rt_array *out, struct rt_error *e)
 {
     struct kn_program p;
-    struct kn_signature s;
-    if (is_plain(op, args, out, &s)) {
-        kn_op_loop *loop = kn_stored_loop(kn_host_loops(), s.op, kn_ops[s.op].arity > 1 ? s.others : s.first);
-        if (loop) return apply_plain(loop, args, &s, out, e);
-    }
+    struct plain plain;
+    if (is_plain(op, args, out, &plain)) return apply_plain(args, &plain, out, e);
     int nodes[3], result;
     kn_program_start(&p);
     for (int i = 0; i < kn_ops[op].arity; i++) {

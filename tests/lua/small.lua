@@ -285,4 +285,50 @@ t.every("interp of one value among many points", function(device)
   end
 end)
 
+-- Operands as wide as the result, its rows or columns, and numbers, at once and by the way of what waits.
+t.every("operations on rows, columns, numbers and halves", function(device)
+  gpu.seed(8)
+  local random = t.random(8)
+  local function pick(list) return list[random(#list) + 1] end
+  local dtypes = { "bool", "int8", "uint16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64" }
+  local names = { "add", "sub", "mul", "div", "pow", "maximum", "eq", "lt", "hypot", "floordiv", "bitwise_and", "clip", "where" }
+  local done = 0
+  local function all(x) return x.dtype:find("complex") and bits(x.real) .. bits(x.imag) or bits(x) end
+  for _ = 1, device == "cpu" and 3000 or 40 do
+    local shape, args = pick({ { 1 }, { 5 }, { 3, 5 }, { 2, 3, 17 }, { 7, 300 } }), {}
+    local name, first, second = pick(names), pick(dtypes), pick(dtypes)
+    for i = 1, name == "clip" and 3 or name == "where" and 3 or 2 do
+      local own = table.move(shape, 1, #shape, 1, {})
+      local kind = random(6)
+      if kind < 3 then for _ = 1, random(#own + 1) do table.remove(own, 1) end end -- a row
+      if kind == 3 then own[1] = 1 end
+      if kind == 4 then own[#own] = 1 end
+      local x = (gpu.rand(#own > 0 and own or { 1 }, "float64", device) * 9):to(i == 1 and name == "where" and "bool" or i == 1 and first or second)
+      args[i] = i > 1 and kind == 5 and pick({ 3, 2, 0.5, -1 }) or x
+    end
+    local f = function() return gpu[name](table.unpack(args)) end
+    local what = ("%s of %s and %s, %s"):format(name, first, second, table.concat(shape, " x "))
+    local ok, at_once = pcall(f)
+    local former = gpu.lazy("always")
+    local also, later = pcall(f)
+    t.eq(ok, also, what)
+    if ok then t.eq(all(at_once), all(later), what) end
+    gpu.lazy(former)
+    if ok then
+      local out = gpu.empty(at_once.shape, at_once.dtype, device)
+      args[#args + 1] = { out = out }
+      f()
+      t.eq(all(out), all(at_once), what)
+      done = done + 1
+    end
+  end
+  assert(done > 10)
+  local x, want = gpu.range(40, "float32", device), {}
+  for i = 1, 40 do want[i] = i == 1 and 1 or 2 * i - 1 end
+  x["2:40"]:add_(x["1:39"])
+  t.same(x:totable(), want)
+  local row = gpu.range(6, "float32", device):reshape(2, 3)
+  t.same(row:add_(row[1]):totable(), { { 2, 4, 6 }, { 5, 7, 9 } })
+end)
+
 t.done()
