@@ -51,7 +51,7 @@ CUDA_KERNELS_SANITIZED = ["async", "atomics", "cooperative", "globals", "graph",
 STOCK = ["create", "kernel"]
 CHECKED = ["async", "cluster", "cooperative", "functions", "graph", "grid", "guide", "heap", "histogram", "image", "language",
            "fitting", "learning", "library", "linear", "mandelbrot", "matmul", "matrix", "physics", "reduction", "resident", "saxpy",
-           "scan", "signal", "sort", "sparse", "stencil", "surface", "texture", "transpose", "warps"]
+           "scan", "signal", "small_blocks", "sort", "sparse", "stencil", "surface", "texture", "transpose", "warps"]
 # What ThreadSanitizer watches, on several threads whatever the machine has. None of these leaves its work to a library
 # that it can't see into (OpenBLAS, ZeroMQ).
 THREADS = {

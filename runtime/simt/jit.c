@@ -52,6 +52,7 @@ struct jit_code {
     struct waits *zones;
     uint32_t *waiting;       /* their pc's */
     const void *start, *all; /* the kernel's start; the way in for all warps of a block */
+    bool repeats;            /* it does no more where lanes repeat what another one does */
 };
 
 #define MAX_FRAME 262144
@@ -63,14 +64,28 @@ static uint32_t thread_index(const unsigned block[3], int dimension, uint32_t t)
     return dimension == 0 ? t % block[0] : dimension == 1 ? t / block[0] % block[1] : t / block[0] / block[1];
 }
 
-/* The form of a thread index in the full warps of a block. */
+static bool is_part_of_warp(const unsigned block[3])
+{
+    return block[0] * block[1] * block[2] < SIMT_WARP;
+}
+
+/* The last lane stands for the last thread: of what several threads store in one place, its value stays. */
+uint32_t simt_jit_thread(const unsigned block[3], int dimension, uint32_t lane)
+{
+    uint32_t n = block[0] * block[1] * block[2], t = n & (n - 1) ? (lane < n ? lane : n - 1) : lane & (n - 1);
+    return thread_index(block, dimension, t);
+}
+
+/* The form of a thread index in the full warps of a block, or in its only one. */
 static struct jit_form thread_form(const unsigned block[3], int dimension)
 {
-    uint32_t warps = block[0] * block[1] * block[2] / SIMT_WARP, firsts = 0;
+    bool part = is_part_of_warp(block);
+    uint32_t warps = part ? 1 : block[0] * block[1] * block[2] / SIMT_WARP, firsts = 0;
     struct jit_form f = {FORM_LINEAR, 0, 0, 0};
     for (uint32_t w = 0; w < warps; w++) {
         uint32_t t[SIMT_WARP];
-        for (uint32_t l = 0; l < SIMT_WARP; l++) t[l] = thread_index(block, dimension, w * SIMT_WARP + l);
+        for (uint32_t l = 0; l < SIMT_WARP; l++)
+            t[l] = part ? simt_jit_thread(block, dimension, l) : thread_index(block, dimension, w * SIMT_WARP + l);
         if (w == 0) f = (struct jit_form){FORM_LINEAR, (int32_t)(t[1] - t[0]), (int32_t)(t[16] - t[0]), 0};
         firsts |= t[0];
         for (uint32_t l = 0; l < SIMT_WARP; l++)
@@ -165,6 +180,23 @@ static bool list_zones(struct jit_code *c, const struct jit *j)
     return true;
 }
 
+/* A block of fewer than 32 threads runs this code as a whole warp: lanes without a thread do once more what another
+ * lane does. That is nothing more where it computes, loads, and stores the same number in the same place. It would be
+ * with atomics, in what looks across lanes or tells them apart, in calls, and where threads wait for what others store:
+ * then the two might see different things. */
+static bool may_repeat(const struct jit *j)
+{
+    for (uint32_t k = 0; k < j->count; k++) {
+        const struct jit_insn *n = &j->code[k];
+        op_function run = n->i->run;
+        bool control = run == simt_op_bra || run == simt_op_brx || run == simt_op_exit || run == simt_op_ret;
+        bool special = n->i->mode < SR_LANEID || n->i->mode > SR_GLOBALTIMER_HI;
+        if (run == simt_op_special ? !special : !control && n->kind != JK_NOP && n->kind != JK_BARRIER && !n->plain)
+            return false;
+    }
+    return true;
+}
+
 static void build(struct jit_code *c, const struct simt_program *p, int bits, const struct simt_observer *o)
 {
     struct jit j = {.bits = bits, .program = p, .function = c->function};
@@ -180,6 +212,7 @@ static void build(struct jit_code *c, const struct simt_program *p, int bits, co
         c->size = x86_size(&j.x);
         c->bytes = install(&j.x, c->size);
         c->range_count = j.range_count;
+        c->repeats = may_repeat(&j);
         const struct entry *first = c->entries; /* of the function's start */
         if (c->bytes && !j.impure && !first->count) c->start = c->bytes + first->at;
         if (c->bytes) c->all = c->bytes + x86_offset(&j.x, j.all_label);
@@ -238,14 +271,14 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 const struct jit_code *simt_jit_code(const struct simt_program *p, const struct function *f, const unsigned block[3],
                                      const struct simt_observer *o)
 {
-    if ((o && !o->quick) || !vector_bits() || block[0] * block[1] * block[2] < SIMT_WARP) return NULL;
+    if ((o && !o->quick) || !vector_bits() || (o && is_part_of_warp(block))) return NULL;
     struct jit_code **list = &((struct simt_program *)(uintptr_t)p)->jit, *c;
     pthread_mutex_lock(&lock);
     for (c = *list; c; c = c->next)
         if (c->function == f && c->watched == watched_by(o) && !memcmp(c->block, block, sizeof c->block)) break;
     if (!c) c = code_of_forms(list, p, f, block, o);
     pthread_mutex_unlock(&lock);
-    return c && c->bytes ? c : NULL;
+    return c && c->bytes && (c->repeats || !is_part_of_warp(block)) ? c : NULL;
 }
 
 void simt_jit_free(struct simt_program *p)

@@ -32,10 +32,12 @@ struct jit_range {
 
 /* The code of a program's entry for blocks of this shape, generated at the first call: for launches that nobody
  * watches, or for those whose observer has `quick`, which watches the same in all launches of a program. NULL when
- * there is none: the processor or the system does not allow it, LUNARRAY_JIT is 0, or memory ran out. Any thread may
- * ask. */
+ * there is none: the processor or the system does not allow it, LUNARRAY_JIT is 0, memory ran out, or the block has
+ * fewer than 32 threads and the kernel, or its observer, would notice lanes that repeat some. Any thread may ask. */
 const struct jit_code *simt_jit_code(const struct simt_program *p, const struct function *f, const unsigned block[3],
                                      const struct simt_observer *o);
+/* An index of the thread that a lane stands for, in a block of fewer than 32 that runs such code as a whole warp. */
+uint32_t simt_jit_thread(const unsigned block[3], int dimension, uint32_t lane);
 void simt_jit_free(struct simt_program *p);
 /* How many ranges a worker needs. */
 uint32_t simt_jit_ranges(const struct jit_code *c);

@@ -143,6 +143,11 @@ __global__ void big(float *x) { __shared__ float s[12500]; s[threadIdx.x] = 1; _
   end)
 end)
 
+t.test("an access out of bounds by a thread of a block of few", function()
+  local k = gpu.kernel [[__global__ void k(float *x) { x[threadIdx.x + 2 * threadIdx.y == 3 ? 1 << 28 : threadIdx.x] = 1; }]]
+  t.raises({ "block (0, 0, 0), thread (1, 1, 0)", "write of 4 bytes" }, function() k(1, { 2, 3 })(gpu.ones(2)) end)
+end)
+
 t.test("an instruction that the software GPU lacks", function()
   t.raises({ "does not know the instruction", "sin.nothing" }, function()
     gpu.kernel([[__global__ void k(float *x) { asm("sin.nothing.f32 %0, %0;" : "+f"(x[0])); }]])(1, 1)(x)
