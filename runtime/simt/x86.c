@@ -71,6 +71,7 @@ void x86_free(struct x86 *x)
     for (int s = 0; s < X86_SECTIONS; s++) free(x->sections[s].bytes);
     free(x->labels);
     free(x->fixups);
+    free(x->constants);
     memset(x, 0, sizeof *x);
 }
 
@@ -119,18 +120,29 @@ bool x86_finish(const struct x86 *x, uint8_t *out)
     return true;
 }
 
+static size_t chain_of(const void *bytes)
+{
+    uint64_t q[8], h = 0;
+    memcpy(q, bytes, sizeof q);
+    for (int k = 0; k < 8; k++) h = (h ^ q[k]) * 0x9e3779b97f4a7c15u;
+    return h >> 32 & (X86_CHAINS - 1);
+}
+
 int x86_constant(struct x86 *x, const void *bytes)
 {
     struct x86_bytes *pool = &x->sections[X86_POOL];
-    for (size_t k = 0; k < x->label_count; k++)
-        if (x->labels[k].bound && x->labels[k].section == X86_POOL && !memcmp(pool->bytes + x->labels[k].at, bytes, 64))
-            return (int)k;
+    size_t chain = chain_of(bytes);
+    for (size_t k = x->chains[chain]; k; k = x->constants[k - 1].next)
+        if (!memcmp(pool->bytes + x->labels[x->constants[k - 1].label].at, bytes, 64)) return x->constants[k - 1].label;
     enum x86_section was = x->now;
     x->now = X86_POOL;
     int label = x86_label(x);
     x86_bind(x, label);
     put_bytes(x, bytes, 64);
     x->now = was;
+    if (!grow(x, &x->constants, x->constant_count, 1, &x->constant_capacity, sizeof *x->constants)) return label;
+    x->constants[x->constant_count++] = (struct x86_constant){label, x->chains[chain]};
+    x->chains[chain] = x->constant_count;
     return label;
 }
 

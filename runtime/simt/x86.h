@@ -31,6 +31,8 @@ enum x86_condition {
     CC_G
 };
 
+#define X86_CHAINS 256
+
 struct x86_mem {
     int base, index; /* registers; index -1: none; base -1: relative to the label */
     int scale;       /* log 2 */
@@ -55,6 +57,12 @@ struct x86 {
         int label;
     } * fixups;
     size_t label_count, label_capacity, fixup_count, fixup_capacity;
+    struct x86_constant {
+        int label;
+        size_t next; /* of its chain: which one, + 1 */
+    } * constants;
+    size_t constant_count, constant_capacity;
+    size_t chains[X86_CHAINS]; /* of constants with like bytes: which one is the last, + 1 */
     bool failed;
 };
 

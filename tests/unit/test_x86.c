@@ -81,6 +81,22 @@ TEST(vectors)
     ENCODES("c4c12c58d7", x86_vex(x, add_ps, 256, 2, 10, 15, -1));
 }
 
+TEST(equal_constants_are_kept_once)
+{
+    struct x86 x = {0};
+    int labels[3000];
+    for (int round = 0; round < 2; round++)
+        for (int k = 0; k < 3000; k++) {
+            int32_t numbers[16] = {[5] = k / 7, [15] = k % 7};
+            int label = x86_constant(&x, numbers);
+            if (round == 0) labels[k] = label;
+            CHECK_INT(label, labels[k]);
+            CHECK(!memcmp(x.sections[X86_POOL].bytes + x.labels[label].at, numbers, 64));
+        }
+    CHECK_INT(x.sections[X86_POOL].count, 3000 * 64);
+    x86_free(&x);
+}
+
 TEST(labels_reach_across_sections)
 {
     struct x86 x = {0};
