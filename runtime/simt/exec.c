@@ -14,8 +14,11 @@
 #include "runtime/simt/tally.h"
 
 #define MAX_BLOCK_THREADS 1024
-#define WORKSPACE         64 /* bytes of what the barriers of a cooperative grid count in */
-#define MAX_DELAYS        64 /* times that a block may wait for others after one of them faulted */
+#define WORKSPACE         64  /* bytes of what the barriers of a cooperative grid count in */
+#define MAX_DELAYS        64  /* times that a block may wait for others after one of them faulted */
+#define LARGE_GPU         132 /* multiprocessors of those that programs with a fixed number of blocks count on */
+#define MOST_BYTES        ((size_t)1 << 30) /* of blocks beyond those that are resident */
+#define VAIN_ROUNDS       4 /* that all blocks look in vain for what others do, until more are resident */
 
 static void place_threads(struct warp *w, const unsigned block[3])
 {
@@ -152,14 +155,16 @@ static bool faulted(struct run *r)
 
 /* ---- which block next ----
  * Blocks stand here for clusters, which start and end as one; mostly a cluster is one block.
- * Blocks may wait for each other, as far as a GPU lets them: for any that is resident, and, as chained scans do, for
- * any with a lower number. So the block just before the lowest that has not started always has a worker, and when it is
- * done that worker goes to the lowest: a thread takes several blocks at once, but gives back those it has not started
- * before it runs anything other than them, and those given back start first, one by one. */
+ * Blocks may wait for each other, as far as a GPU lets them: for any that is resident, be it on a GPU that is larger
+ * than this device, and, as chained scans do, for any with a lower number. So the block just before the lowest that has
+ * not started always has a worker, and when it is done that worker goes to the lowest: a thread takes several blocks at
+ * once, but gives back those it has not started before it runs anything other than them, and those given back start
+ * first, one by one. */
 struct thread { /* a host thread's part in a run */
     struct run *run;
     struct blocks mine; /* taken from the run and not yet started; none while it runs a block that was put aside */
     int vain;           /* times in a row that a block waited and none had ended since, and none could be started */
+    int looks; /* the same, when all it did was to look for what others do; these times stay when all had one */
 };
 
 static bool none_left(struct run *r, struct blocks *b)
@@ -336,14 +341,29 @@ static int put_aside(struct run *r, struct worker *k)
     return n;
 }
 
+/* Lets more blocks be resident, when those that are may wait for one that has not started. */
+static struct worker *start_beyond_limit(struct thread *t)
+{
+    struct run *r = t->run;
+    pthread_mutex_lock(r->lock);
+    bool more = r->worker_limit < r->most_workers && r->worker_count == r->worker_limit;
+    if (more) r->worker_limit = r->worker_limit > r->most_workers / 2 ? r->most_workers : 2 * r->worker_limit;
+    pthread_mutex_unlock(r->lock);
+    t->looks = 0;
+    return more ? start_block(t, NULL) : NULL;
+}
+
 /* The block of k waits: what is to run now, a block that has not started or the one that waits longest. */
 static struct worker *switch_from(struct thread *t, struct worker *k)
 {
     give_back(t);
     struct worker *other = start_block(t, NULL);
-    bool all = put_aside(t->run, k) <= ++t->vain;
+    t->looks = k->looks && !other ? t->looks + 1 : 0;
+    int waiting = put_aside(t->run, k);
+    bool all = waiting <= ++t->vain;
     if (!other && !all) return take_waiting(t->run);
     t->vain = 0;
+    if (!other && t->looks > VAIN_ROUNDS * waiting) other = start_beyond_limit(t);
     if (!other) sched_yield(); /* what they wait for runs on another thread, which may want the core */
     return other ? other : take_waiting(t->run);
 }
@@ -378,7 +398,7 @@ static void run_blocks(void *context, size_t begin, size_t end, int index)
         }
         if (outcome == BLOCK_WAITS) simt_cluster_abandon(k);
         if (outcome == BLOCK_STOPPED) report(r, &k->fault, k->turn_index);
-        t.vain = 0;
+        t.vain = t.looks = 0;
         k = start_block(&t, k);
     }
 }
@@ -434,6 +454,19 @@ static bool has_host_memory(const struct simt_launch *l)
     return any;
 }
 
+/* How many clusters are resident on a large GPU, as far as there is memory for them. */
+static int most_workers(const struct run *r, unsigned members, uint64_t threads)
+{
+    const struct simt_launch *l = r->launch;
+    uint64_t warps = (threads + SIMT_WARP - 1) / SIMT_WARP, lanes = warps * SIMT_WARP;
+    size_t bytes = r->entry->shared_end + l->dynamic_shared + lanes * r->entry->stack_bytes +
+                   warps * (sizeof(struct warp) + r->entry->frame_bytes);
+    size_t most = MOST_BYTES / (members * bytes);
+    size_t large = (size_t)simt_resident_blocks(l->function, (int)threads, l->dynamic_shared) * LARGE_GPU / members;
+    if (most > large) most = large;
+    return most > (size_t)r->worker_limit ? (int)most : r->worker_limit;
+}
+
 bool simt_run(const struct simt_launch *l, struct simt_fault *fault)
 {
     const struct simt_function *f = l->function;
@@ -460,6 +493,7 @@ bool simt_run(const struct simt_launch *l, struct simt_fault *fault)
     r.grain = grain < 1 ? 1 : grain > 1024 ? 1024 : grain;
     r.worker_limit = simt_resident_blocks(f, (int)threads, l->dynamic_shared) * (int)host_threads / (int)members;
     if (r.worker_limit < (int)host_threads) r.worker_limit = (int)host_threads;
+    r.most_workers = most_workers(&r, members, threads);
     r.returned = rt_calloc(host_threads, sizeof *r.returned);
     if (!r.returned) return refuse(fault, f->code, "out of host memory for a launch");
     if (l->cooperative && simt_alloc(WORKSPACE, &r.workspace, NULL) != RT_OK) {

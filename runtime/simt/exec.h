@@ -198,6 +198,7 @@ struct worker { /* what runs one block: its registers, memory and barriers, used
     int multiprocessor;     /* %smid */
     uint32_t turn;          /* the warp to go on with */
     int delays;             /* times that it waited since another block faulted */
+    bool looks;             /* it was put aside since all it did was to look for what others do, not for being long */
     struct worker *all;     /* the next of all of a run */
     struct worker *waiting; /* the next that waits, or that is idle */
     struct simt_fault fault;
@@ -264,7 +265,8 @@ struct run { /* one launch */
     struct blocks *returned;      /* that a thread has taken and given back, at most one range for each host thread */
     int returned_count;
     struct worker *workers;
-    int worker_count, worker_limit; /* as many as blocks are resident on the device */
+    int worker_count;
+    int worker_limit, most_workers; /* as many as blocks are resident on the device, and on a large GPU */
     struct worker *idle;            /* those that have no block */
     struct worker *first_waiting, **last_waiting;
     int waiting_count;

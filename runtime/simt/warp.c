@@ -397,9 +397,8 @@ static enum block_outcome run_warps(struct worker *k, enum outcome (*run)(struct
             report_deadlock(k);
             return BLOCK_STOPPED;
         }
-        if ((waiting >= k->warp_count && blocked < k->warp_count) || looked > LOOKS * SLICE ||
-            spent > (int64_t)TURNS * SLICE * k->warp_count)
-            return BLOCK_WAITS;
+        k->looks = (waiting >= k->warp_count && blocked < k->warp_count) || looked > LOOKS * SLICE;
+        if (k->looks || spent > (int64_t)TURNS * SLICE * k->warp_count) return BLOCK_WAITS;
     }
     return BLOCK_DONE;
 }

@@ -171,6 +171,14 @@ t.test("a barrier of all blocks, made by hand", function()
   t.close(da, a, 1e-5)
 end)
 
+t.test("a barrier of more blocks than are resident here, as a larger GPU has them", function()
+  local n, blocks = 500, 300
+  local a, b, count = gpu.ones(n), gpu.ones(n), gpu.zeros(1, "uint32")
+  if gpu.device().name ~= "simt" then t.skip("it depends on the GPU") end
+  k.heat(blocks, 256)(n, 4, count, a, b)
+  t.eq(count:item(), 4 * blocks)
+end)
+
 t.test("a token that goes round the blocks", function()
   local token, trace = gpu.zeros(1, "int32"), gpu.zeros(12 * 8, "int32")
   k.ring(12, 32)(8, token, trace)
