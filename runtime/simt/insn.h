@@ -424,6 +424,8 @@ enum event simt_op_fence(char *R, const struct insn *i, uint32_t m, struct warp 
 enum event simt_op_yield(char *R, const struct insn *i, uint32_t m, struct warp *w);
 enum event simt_op_special(char *R, const struct insn *i, uint32_t m, struct warp *w);
 enum event simt_op_local_address(char *R, const struct insn *i, uint32_t m, struct warp *w);
+enum event simt_op_fma_bf16(char *R, const struct insn *i, uint32_t m, struct warp *w);
+enum event simt_op_fma_bf16x2(char *R, const struct insn *i, uint32_t m, struct warp *w);
 /* alloca d, a bytes, aligned to imm; stacksave d and stackrestore a. size: of d and a. */
 enum event simt_op_alloca(char *R, const struct insn *i, uint32_t m, struct warp *w);
 enum event simt_op_stack_save(char *R, const struct insn *i, uint32_t m, struct warp *w);

@@ -107,6 +107,15 @@ BOTH(add, H_ADD)
 BOTH(sub, H_SUB)
 BOTH(mul, H_MUL)
 BOTH(fma, H_FMA)
+/* What vectors do not compute of it is computed here. */
+enum event simt_op_fma_bf16(char *R, const struct insn *i, uint32_t m, struct warp *w)
+{
+    return fma_bf16(R, i, m, w);
+}
+enum event simt_op_fma_bf16x2(char *R, const struct insn *i, uint32_t m, struct warp *w)
+{
+    return fma_bf16x2(R, i, m, w);
+}
 BOTH(min, H_MIN)
 BOTH(max, H_MAX)
 BOTH(neg, H_NEG)

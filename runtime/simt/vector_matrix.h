@@ -3,34 +3,6 @@
 
 #define MATRIX_MOST (16 * 256) /* elements of an operand: 16 x 256 bits of m16n8k256, 32 x 16 of m32n8k16 */
 
-static inline __attribute__((always_inline)) float widen_half(uint32_t h)
-{
-    uint32_t bits = (h & 0x7fff) << 13, sign = (h & 0x8000) << 16;
-    float f;
-    bits = (h & 0x7c00) == 0x7c00 ? bits | 0x7f800000u : bits;
-    memcpy(&f, &bits, 4);
-    f = (h & 0x7c00) == 0x7c00 ? f : f * 0x1p112f; /* puts the exponent right, of denormals too */
-    memcpy(&bits, &f, 4);
-    bits |= sign;
-    memcpy(&f, &bits, 4);
-    return f;
-}
-
-/* To nearest, ties to even. */
-static inline __attribute__((always_inline)) uint32_t shorten_half(float f)
-{
-    uint32_t bits, tiny, sign;
-    memcpy(&bits, &f, 4);
-    sign = bits >> 16 & 0x8000;
-    bits &= 0x7fffffffu;
-    memcpy(&f, &bits, 4);
-    f += 0.5f; /* a float of this size has the last place of f16's denormals */
-    memcpy(&tiny, &f, 4);
-    uint32_t normal = (bits - 0x38000000u + 0xfff + (bits >> 13 & 1)) >> 13;
-    uint32_t r = bits < 0x38800000u ? tiny - 0x3f000000u : bits < 0x477ff000u ? normal : 0x7c00;
-    return sign | (bits > 0x7f800000u ? 0x7fff : r);
-}
-
 /* A register of all lanes to 32 * packed numbers in a row. */
 static void unpack_floats(enum matrix_type type, const u32 *v, float *out)
 {

@@ -1,6 +1,7 @@
 /* The ops that decide speed, written as plain loops over 32 lanes. vector_base.c, vector_avx2.c and vector_avx512.c
  * include this file, each compiled by the Makefile for its instruction set, and name the table by VECTOR_TABLE. */
 #include <fenv.h>
+#include <float.h>
 #include <math.h>
 #include <string.h>
 #include "runtime/simt/matrix.h"
@@ -307,6 +308,7 @@ PREDICATE(mov_pred, x)
 
 #include "runtime/simt/vector_memory.h"
 #include "runtime/simt/vector_atomic.h"
+#include "runtime/simt/vector_half.h"
 #include "runtime/simt/vector_matrix.h"
 
 /* ---- the table ---- */
@@ -510,6 +512,7 @@ static const struct op_row rows[] = {
     SETP_FLOAT(nan),
     MEMORY_ROWS,
     ATOMIC_ROWS,
+    HALVES,
     MATRIX_ROWS,
 };
 const struct op_table VECTOR_TABLE = {rows, sizeof rows / sizeof *rows};
