@@ -103,7 +103,7 @@ void simt_groups_forget(struct block *b)
 {
     if (b->warps) memset(b->warps, 0, 32 * sizeof *b->warps);
     for (int w = 0; w < 32; w++)
-        if (b->lanes[w]) memset(b->lanes[w], 0, 32 * sizeof *b->lanes[w]);
+        if (b->lanes[w]) memset(b->lanes[w], 0, LANE_ROWS * sizeof *b->lanes[w]);
     if (b->clocks) simt_clocks_forget(b);
 }
 

@@ -2,15 +2,15 @@
  * check_pieces.c at those of matrices and copies, check_race.c keeps who touched which bytes in the memory of
  * check_shadow.c, check_cell.c has the rule for what is a race, check_listed.c for a cell of which three records can't
  * tell, check_history.c keeps who touched that, check_readers.c who else may have read it, check_strips.c and
- * check_rows.c keep rows of global memory, check_pairs.c and check_words.c single cells, check_mixed.c sees where one
- * of a thread's is not to stand for others, check_inputs.c and check_own.c, by what check_sums.c computes, know what
- * needs no such record, check_once.c and check_recall.c what needs it later, check_heap.c follows malloc and free,
- * check_shared.c, check_near.c, check_parts.c and check_groups.c see what needs no closer look in shared memory,
- * check_steady.c which blocks need none, check_cluster.c sees what blocks of a cluster do to each other, check_copies.c
- * and check_bulk.c follow copies that are under way, check_texels.c what is touched by textures and surfaces,
- * check_sync.c keeps when threads met, check_order.c and check_seen.c who has seen what through atomics,
- * check_releases.c the same where that is too much, check_clocks.c who has waited for whom at mbarriers, check_report.c
- * collects what is found. */
+ * check_rows.c keep rows of global memory, check_pairs.c and check_words.c single cells, check_known.c sees where a
+ * cell needs no list since what was done to it is known to whoever comes, check_mixed.c sees where one of a thread's is
+ * not to stand for others, check_inputs.c and check_own.c, by what check_sums.c computes, know what needs no such
+ * record, check_once.c and check_recall.c what needs it later, check_heap.c follows malloc and free, check_shared.c,
+ * check_near.c, check_parts.c and check_groups.c see what needs no closer look in shared memory, check_steady.c which
+ * blocks need none, check_cluster.c sees what blocks of a cluster do to each other, check_copies.c and check_bulk.c
+ * follow copies that are under way, check_texels.c what is touched by textures and surfaces, check_sync.c keeps when
+ * threads met, check_order.c and check_seen.c who has seen what through atomics, check_releases.c the same where that
+ * is too much, check_clocks.c who has waited for whom at mbarriers, check_report.c collects what is found. */
 #ifndef SIMT_CHECK_INSIDE_H
 #define SIMT_CHECK_INSIDE_H
 
@@ -127,7 +127,9 @@ struct moving { /* where copies read or write global memory, as long as they are
     bool stores; /* some write */
 };
 struct seen_set; /* check_order.h */
-#define FORMLESS 64
+#define FORMLESS  64
+#define LAST_MET  SIMT_WARP
+#define LANE_ROWS (LAST_MET + 1)
 struct block {
     struct block *next; /* of the check */
     struct simt_check *check;
@@ -137,7 +139,8 @@ struct block {
     uint32_t warp_met[32];
     uint32_t warp_seen[32];    /* when the warp took part in any synchronisation last */
     uint32_t (*warps)[32];     /* [w][v]: warp w has seen what v did before; NULL until a barrier of some warps */
-    uint32_t (*lanes[32])[32]; /* [warp][l][j]: the same for lanes; NULL until some lanes of a warp meet */
+    uint32_t (*lanes[32])[32]; /* [warp][l][j]: the same for lanes; [warp][LAST_MET][l]: those that l met last, by
+                                  bits; NULL until some lanes of a warp meet */
     struct cell_table shared;  /* of the block's shared memory */
     uint32_t shared_turn;
     bool steady;    /* the block does in shared memory what another did that was right */
@@ -379,6 +382,12 @@ bool simt_race_counter(const struct access *a, unsigned lane);
 bool simt_race_stand_for_all(const struct access *a, record one, record other);
 /* One lane, looked at closely, in a line that has no pairs from then on. */
 void simt_race_lane(const struct access *a, unsigned lane);
+
+/* ---- check_known.c ---- */
+/* Has the warp, or a lane of it, met or seen others that not all threads of the block have? */
+bool simt_knows_some(const struct block *b, unsigned warp);
+/* Lanes m do a plain load or store of global memory. Those that one must look closer at, and note. */
+uint32_t simt_race_known(const struct access *a, uint32_t m);
 
 /* ---- check_cell.c ---- */
 bool simt_is_lacking(const struct access *a, uint32_t written); /* a load, of whose bytes these were written, by bits */

@@ -397,6 +397,11 @@ static void touch(const struct access *a, uint32_t m, bool shared)
         leave_counters(a, m);
     }
     if (a->check->by_warps && is_reader(a, shared) && !(m = unsettled(a, m))) return;
+    if (!shared && a->check->exact && simt_knows_some(a->block, (unsigned)a->warp->index)) {
+        uint32_t left = simt_race_known(a, m);
+        a->block->judged |= m & ~left;
+        if (!(m = left)) return;
+    }
     unsigned first = (unsigned)__builtin_ctz(m), n = lane_count(m);
     if (is_reader(a, shared) && !a->block->readers.unnoted) simt_readers_note(a, m);
     if (!shared && replaces_none(a)) {

@@ -32,7 +32,7 @@ void simt_sync_start(struct block *b)
     memset(b->warp_seen, 0, warps * sizeof *b->warp_seen);
     if (b->warps) memset(b->warps, 0, 32 * sizeof *b->warps);
     for (int w = 0; w < 32; w++)
-        if (b->lanes[w]) memset(b->lanes[w], 0, 32 * sizeof *b->lanes[w]);
+        if (b->lanes[w]) memset(b->lanes[w], 0, LANE_ROWS * sizeof *b->lanes[w]);
     if (b->fences) memset(b->fence, 0, threads * sizeof *b->fence);
     if (b->released) memset(b->released, 0, threads * sizeof *b->released);
     if (b->acquires) memset(b->acquired, 0, threads * sizeof *b->acquired);
@@ -398,15 +398,15 @@ bool simt_check_deadlock(struct simt_observer *o, struct worker *k)
 static void meet_lanes(struct block *b, struct warp *w, uint32_t group, uint32_t now)
 {
     uint32_t known[32] = {0};
-    if (!simt_check_want(b, &b->lanes[w->index], 32, sizeof *b->lanes[0])) return;
+    if (!simt_check_want(b, &b->lanes[w->index], LANE_ROWS, sizeof *b->lanes[0])) return;
     simt_groups_part(b, 1);
-    uint32_t(*lanes)[32] = b->lanes[w->index];
-    EACH_LANE(l, group)
-    {
-        if (memcmp(known, lanes[l], sizeof known) == 0) continue; /* as of those that met by this mask before */
-        for (int j = 0; j < 32; j++) known[j] = larger(known[j], lanes[l][j]);
-    }
-    EACH_LANE(l, group) known[l] = now;
+    uint32_t(*lanes)[32] = b->lanes[w->index], *last = lanes[LAST_MET], others = 0;
+    EACH_LANE(l, group) others |= last[l] ^ group;
+    if (others) /* else they know the same since they met last */
+        EACH_LANE(l, group) for (int j = 0; j < 32; j++) known[j] = larger(known[j], lanes[l][j]);
+    else
+        memcpy(known, lanes[__builtin_ctz(group)], sizeof known);
+    EACH_LANE(l, group) known[l] = now, last[l] = group;
     EACH_LANE(l, group) memcpy(lanes[l], known, sizeof known);
     simt_groups_note_lanes(b, (unsigned)w->index, group, known);
     b->meets_partly = true;

@@ -1,23 +1,31 @@
 -- Lanes of which some meet, by masks that data says, and touch global memory in between: random programs whose races an oracle
 -- tells by who has met whom. Whole warps read one place, too, and many warps the same ones. The same in shared memory, where some
--- warps meet at barriers by number besides, or one arrives at such a barrier and another one waits there.
+-- warps meet at barriers by number besides, or one arrives at such a barrier and another one waits there. And in global memory
+-- where the line has records of each place, since what came before was ordered by meetings alone.
 local t = dofile("tests/lua/test.lua")
 local gpu = gpu or require "lunarray"
 gpu.device("simt")
 local random = t.random(tonumber(os.getenv("LUNARRAY_SEED") or 3))
 local BLOCKS, STEPS = 2, 6
 local WARPS, THREADS, SHARED
-local READ, WRITE = 1, 2
+local READ, WRITE, SAME, ATOMIC = 1, 2, 3, 4
 local ALL, ARRIVE = 1, 5 -- how a block meets behind a step; 2 to 4: all warps but one do
 
 local k = gpu.kernel [==[
-  __global__ void steps(float *x, float *out, const int *op, const int *place, const unsigned *mask, const int *meet, int count) {
+  __global__ void steps(float *x, float *out, const int *op, const int *place, const unsigned *mask, const int *meet, int count,
+                        int before) {
     int v = blockIdx.x * blockDim.x + threadIdx.x, n = gridDim.x * blockDim.x;
     float sum = 0;
+    for (int k = 0; k < before; k++) {
+      if (v < 8) x[8 + (v + k) % 8] = k;
+      __syncwarp(threadIdx.x % 32 < 16 ? 0xffff : 0xffff0000);
+    }
     for (int s = 0; s < count; s++) {
       int k = s * n + v;
       if (op[k] == 1) sum += x[place[k]];
       else if (op[k] == 2) x[place[k]] = k + 1;
+      else if (op[k] == 3) x[place[k]] = 1;
+      else if (op[k] == 4) atomicAdd(&x[place[k]], 1);
       if (mask[k]) __syncwarp(mask[k]);
       if (meet[s]) __syncthreads();
     }
@@ -146,10 +154,12 @@ local function listed(of, last, dtype)
   return gpu.array(list, dtype)
 end
 
-for shared = 0, 1 do
-  SHARED, WARPS = shared == 1, 2 + shared
+for _, name in ipairs { "random programs", "random programs, shared memory", "random programs, late" } do
+  SHARED = name:find "shared" ~= nil
+  WARPS = SHARED and 3 or 2
   THREADS = BLOCKS * WARPS * 32
-  t.test(SHARED and "random programs, shared memory" or "random programs", function()
+  local before = name:find "late" and 3 or 0
+  t.test(name, function()
     local count, racing = tonumber(os.getenv("LUNARRAY_PROGRAMS") or 200), 0
     for n = 1, count do
       local p = program()
@@ -161,7 +171,7 @@ for shared = 0, 1 do
         if SHARED then
           k.steps_shared(BLOCKS, WARPS * 32)(out, op, place, mask, meet, STEPS)
         else
-          k.steps(BLOCKS, WARPS * 32)(gpu.zeros(16), out, op, place, mask, meet, STEPS)
+          k.steps(BLOCKS, WARPS * 32)(gpu.zeros(16), out, op, place, mask, meet, STEPS, before)
         end
       end)
       for _, r in ipairs(found) do t.eq(r.kind, "race", r.text) end
@@ -170,6 +180,47 @@ for shared = 0, 1 do
       t.eq(#found > 0, wanted, "program " .. n)
     end
     t.eq(racing > count // 8 and racing < count * 15 // 16, true, racing .. " of them race")
+  end)
+end
+
+-- What lanes of a warp do to one place, one after the other: r3 reads, w3 writes, s3 writes what all do by this, a3 adds; m1,3 meet.
+local stories = {
+  { "r0 r1 r2 m0,2,3 w3", true }, { "r0 r1 r2 m0,1,2,3 w3", false }, -- of three readers the second is to be kept
+  { "r0 r1 m0,2 r2 m2,3 w3", true }, { "r0 r1 m0,1,2 r2 m2,3 w3", false }, -- one takes the place of the first alone
+  { "r0 r1 m1,2 r2 m2,3 w3", true }, { "r0 r1 m0,2 w2", true }, { "r0 r1 m1,2 w2", true }, { "r0 r1 m0,1,2 w2", false },
+  { "r0 m0,1 r0 w1", true }, { "r0 r2 m0,1,2 r2 w1", true }, { "r0 r2 r0 r2 m0,1,2 w1", false }, -- reads again behind a meeting
+  { "s0 s1 m1,2 r2", true }, { "s0 s1 m0,2 r2", true }, { "s0 s1 m0,1,2 r2", false }, { "s0 s1 s0", false },
+  { "a0 a1 m1,2 r2", true }, { "a0 a1 m0,2 r2", true }, { "a0 a1 m0,1,2 r2", false }, { "a0 a1 m1,2 w2", true },
+  { "w0 m0,1 r1 m1,2 w2 m2,3 r3", false }, { "w0 m0,1 r1 m1,2 w2 r3", true }, { "w0 r0 w0 m0,1 w1 m0,1 r0", false },
+  { "w0 m1,2 r1", true }, { "w0 m0,1 m1,2 r2 m2,0 w0", false }, { "w0 m0,1 m1,2 r2 m1,0 w0", true },
+}
+local ops = { r = READ, w = WRITE, s = SAME, a = ATOMIC }
+local function program_of(story)
+  local p, count = { op = {}, place = {}, mask = {}, meet = {} }, 0
+  for what, lanes in story:gmatch "(%a)([%d,]+)" do
+    for at = count * THREADS, (count + 1) * THREADS - 1 do p.op[at], p.place[at], p.mask[at] = 0, 0, 0 end
+    local mask = 0
+    for lane in lanes:gmatch "%d+" do mask = mask | 1 << math.tointeger(lane) end
+    for lane in lanes:gmatch "%d+" do
+      local at = count * THREADS + math.tointeger(lane)
+      if what == "m" then p.mask[at] = mask else p.op[at] = ops[what] end
+    end
+    p.meet[count], count = 0, count + 1
+  end
+  return p, count
+end
+SHARED, WARPS, THREADS = false, 2, BLOCKS * 2 * 32
+for _, before in ipairs { 0, 3 } do
+  t.test("what is kept of a place, after " .. before .. " meetings", function()
+    for _, story in ipairs(stories) do
+      local p, count = program_of(story[1])
+      local op, place = listed(p.op, count * THREADS - 1, "int32"), listed(p.place, count * THREADS - 1, "int32")
+      local mask, meet = listed(p.mask, count * THREADS - 1, "uint32"), listed(p.meet, count - 1, "int32")
+      local found = gpu.check(function()
+        k.steps(BLOCKS, WARPS * 32)(gpu.zeros(16), gpu.zeros(THREADS), op, place, mask, meet, count, before)
+      end)
+      t.eq(#found > 0, story[2], story[1])
+    end
   end)
 end
 

@@ -1,0 +1,157 @@
+/* Plain loads and stores of global memory by threads that have met some others of their block, or have seen what others
+ * released: most often what they touch was touched before that. Then a look at a cell's records, each beside what the
+ * thread has seen of who made it, tells that nothing is wrong, and what becomes of them: a store takes the place of all
+ * of them, a load that of a reader. A reader that is recorded here needs no note in check_readers.c, since it gives way
+ * only to what comes behind it. */
+#include "runtime/simt/check_pairs.h"
+
+struct knower { /* lanes of a warp */
+    const struct access *access;
+    record id, seen; /* the block's; when the warp met others last */
+    uint64_t at;
+    unsigned warp, lane;
+    uint32_t met, warp_met;
+    const uint32_t *warps;       /* by warp: before when all is ordered before what this one does */
+    const uint32_t (*lanes)[32]; /* likewise, by lane and lane */
+    bool knows_more;             /* than these say */
+};
+
+bool simt_knows_some(const struct block *b, unsigned warp)
+{
+    return b->warps || b->lanes[warp] || b->clocks || b->order || b->acquires || b->reach;
+}
+
+static inline bool is_behind(const struct knower *x, record r, record me)
+{
+    unsigned thread = record_thread(r), lane = thread % SIMT_WARP, warp = thread / SIMT_WARP;
+    uint32_t time = record_time(r);
+    if (!r || !((r ^ me) & WHO_MASK)) return true;
+    if ((r ^ x->id) < BLOCK_SPAN) {
+        if (warp == x->warp ? time < x->lanes[x->lane][lane] || time < x->warp_met : time < x->warps[warp]) return true;
+        if (time < x->met) return true;
+    }
+    return x->knows_more && simt_check_ordered(x->access->block, r, x->warp, x->lane, x->at);
+}
+
+/* As the thread's own since it met others last. */
+static inline bool is_mine(record r, record me, record seen)
+{
+    return !((r ^ me) & WHO_MASK) && (r & WITHIN) >= seen;
+}
+
+/* w, w + n and w + 2 * n: a cell's last write and two readers. False: look closer. */
+static inline bool read_cell(const struct knower *x, record *w, unsigned n, record me)
+{
+    record *first = w + n, *second = first + n;
+    if (*w == LISTED || record_special(*first | *second) || !is_behind(x, *w, me)) return false;
+    if (is_mine(*first, me, x->seen) || is_mine(*second, me, x->seen)) return true;
+    if (is_behind(x, *first, me)) {
+        *first = me;
+        if (is_behind(x, *second, me)) *second = 0;
+        return true;
+    }
+    bool room = is_behind(x, *second, me);
+    if (room) *second = me;
+    return room;
+}
+
+static inline bool may_write(const struct knower *x, const record *w, unsigned n, record me)
+{
+    return *w != LISTED && is_behind(x, *w, me) && is_behind(x, w[n], me) && is_behind(x, w[2 * n], me);
+}
+
+/* The lane touches cells of words, from that one on. */
+static inline bool touch_lane(const struct knower *x, record *w)
+{
+    const struct access *a = x->access;
+    const unsigned all = LINE / 4, n = a->bytes / 4;
+    record me = a->me + ((record)x->lane << THREAD_AT);
+    bool ok = true;
+    if (a->kind == ACCESS_READ) {
+        for (unsigned k = 0; ok && k < n; k++) ok = read_cell(x, w + k, all, me);
+        return ok;
+    }
+    for (unsigned k = 0; ok && k < n; k++) ok = may_write(x, w + k, all, me);
+    for (unsigned k = 0; ok && k < n; k++) w[k] = me, w[all + k] = w[2 * all + k] = 0;
+    if (ok && a->check->parallel) simt_race_store(a, x->at, a->bytes, x->lane);
+    return ok;
+}
+
+/* Its cells of words; NULL: it has none. */
+static inline record *words_of_line(const struct simt_check *c, const struct line *l)
+{
+    const struct cell_table *t = &strips_of(l)->cells;
+    return l->launch == c->number && l->kind == LINE_CELLS && t->log == 2 ? t->writes : NULL;
+}
+
+static bool is_plain(const struct access *a)
+{
+    const struct site *s = a->site;
+    bool special = s->strong || s->guesses || s->fails || s->copies || s->fetches || s->bulk;
+    return a->kind != ACCESS_ATOMIC && !special && !a->alike && !a->texture && !is_opaque(a) && a->bytes % 4 == 0;
+}
+
+/* Has somebody else touched the lane's cell, which has a pair? Then pairs will not do for long. */
+static bool leaves_pairs(const struct access *a, struct line *l, unsigned lane)
+{
+    const unsigned log = pairs_log(a->check, l);
+    if (log == PAIR_SIZES) return false;
+    uint64_t v = atomic_load_explicit(pair_at(l, log, a->at[lane]), memory_order_relaxed);
+    short_record me = shortened(a->me + ((record)lane << THREAD_AT), 0);
+    bool first = ((short_record)v ^ me) >> MOMENT_BITS, second = v >> 32 && ((v >> 32) ^ me) >> MOMENT_BITS;
+    return v && (first || second);
+}
+
+static record *cells_for(const struct access *a, struct line *l, unsigned lane)
+{
+    if (!leaves_pairs(a, l, lane) || !made(a, simt_shadow_line(a->check, l, 2))) return NULL;
+    simt_let_stores_land(a->block); /* by lanes that found the pairs */
+    return words_of_line(a->check, l);
+}
+
+static struct knower knower_of(const struct access *a)
+{
+    static const uint32_t nothing[SIMT_WARP][32];
+    const struct block *b = a->block;
+    unsigned warp = (unsigned)a->warp->index;
+    uint32_t met = b->met, warp_met = b->warp_met[warp];
+    return (struct knower){.access = a,
+                           .id = b->id,
+                           .seen = (record)b->warp_seen[warp] << TIME_AT,
+                           .warp = warp,
+                           .met = met,
+                           .warp_met = warp_met > met ? warp_met : met,
+                           .warps = b->warps ? b->warps[warp] : *nothing,
+                           .lanes = b->lanes[warp] ? (const uint32_t(*)[32])b->lanes[warp] : nothing,
+                           .knows_more = b->reach || b->clocks || b->order || b->acquires};
+}
+
+uint32_t simt_race_known(const struct access *a, uint32_t m)
+{
+    struct simt_check *c = a->check;
+    struct line *held = NULL;
+    record *words = NULL;
+    uint64_t number = 0;
+    uint32_t left = m;
+    if (!is_plain(a) || a->block->now == LAST_TIME) return m;
+    struct knower x = knower_of(a);
+    EACH_LANE(lane, m)
+    {
+        x.lane = lane;
+        x.at = a->at[lane];
+        if (!held || x.at / LINE != number) {
+            struct line *l = global_line(a, x.at);
+            if (!made(a, l != NULL)) break;
+            if (held) unlock_line(c, held);
+            lock_line(c, l);
+            held = l;
+            number = x.at / LINE;
+            words = words_of_line(c, l);
+            if (a->kind == ACCESS_WRITE) l->settled = 0;
+        }
+        if (!words) words = cells_for(a, held, lane);
+        if (words && touch_lane(&x, words + x.at % LINE / 4)) left &= ~(1u << lane);
+    }
+    if (held) unlock_line(c, held);
+    return left;
+}
