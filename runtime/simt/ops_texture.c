@@ -1,6 +1,8 @@
-/* Instructions on texture and surface objects: tex, tld4, txq, suld, sust, sured, suq. A lane at a time: the object may
- * differ from lane to lane, and its memory is not checked by address but by coordinate. */
+/* Instructions on texture and surface objects: tex, tld4, txq, suld, sust, sured, suq. A lane at a time, as the object
+ * may differ from lane to lane, but for fetches of many lanes from one; its memory is not checked by address but by
+ * coordinate. */
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 #include "runtime/simt/exec.h"
 #include "runtime/simt/ops_texture.h"
@@ -31,8 +33,15 @@ static const char *geometry_name(enum geometry g)
     return names[g];
 }
 
+/* An array of one row may be read as a line, as cudaMallocArray(&a, &format, n, 1) makes one. */
+static bool is_line(enum geometry g, const struct simt_texture *t)
+{
+    return g == GEOMETRY_1D && t->kind == SIMT_TEXTURE_2D && t->height == 1;
+}
+
 static bool fits(enum geometry g, const struct insn *i, const struct simt_texture *t)
 {
+    if (is_line(g, t)) return true;
     switch (t->kind) {
     case SIMT_TEXTURE_LINEAR: return g == GEOMETRY_1D && (i->flags & F_INDEX);
     case SIMT_TEXTURE_PITCH: return g == GEOMETRY_2D;
@@ -106,6 +115,7 @@ static void fetch(char *R, const struct insn *i, const uint32_t *slots, uint32_t
     uint32_t c[3], layer = coordinates(R, i, slots + i->count, lane, c);
     float x[3];
     memcpy(x, c, sizeof x);
+    if (is_line(i->mode & GEOMETRY_MASK, t)) x[1] = 0.5f; /* the middle of the row */
     if (i->flags & F_INDEX)
         simt_texture_index(t, (const int32_t *)c, layer, out, seen);
     else if (i->flags & F_GATHER)
@@ -114,10 +124,53 @@ static void fetch(char *R, const struct insn *i, const uint32_t *slots, uint32_t
         simt_texture_sample(t, x, layer, out, seen);
 }
 
+#define MANY_LANES 6 /* from here on all 32 together take less time */
+
+/* Asked for once: what the machine can do takes longer to find out than a fetch. */
+static simt_fetch_function together(void)
+{
+    static _Atomic(simt_fetch_function) kept;
+    simt_fetch_function f = atomic_load_explicit(&kept, memory_order_relaxed);
+    if (!f) atomic_store_explicit(&kept, f = simt_fetch_lanes(), memory_order_relaxed);
+    return f;
+}
+
+/* Fetches of lanes m from one object, together. False: they go a lane at a time. */
+static bool fetch_together(char *R, const struct insn *i, const uint32_t *slots, uint32_t m,
+                           const struct simt_texture *t)
+{
+    enum geometry g = i->mode & GEOMETRY_MASK;
+    bool layered = geometry_is_layered(g);
+    int axes = g == GEOMETRY_3D ? 3 : g == GEOMETRY_2D || g == GEOMETRY_A2D ? 2 : 1;
+    const uint32_t *from = slots + i->count + layered, *c[3] = {NULL, NULL, NULL};
+    uint32_t out[4][SIMT_WARP];
+    if (g >= GEOMETRY_CUBE || i->flags & F_GATHER || i->size == 2) return false;
+    for (int a = 0; a < axes; a++) c[a] = u32_at(R, from[a]);
+    if (!together()(t, axes, i->flags & F_INDEX, c, layered ? u32_at(R, slots[i->count]) : NULL, out)) return false;
+    for (uint32_t k = 0; k < i->count; k++) {
+        uint32_t *d = u32_at(R, slots[k]);
+        for (uint32_t l = 0; l < SIMT_WARP; l++) d[l] = m >> l & 1 ? out[k][l] : d[l];
+    }
+    return true;
+}
+
+static bool is_one_object(const uint64_t *handles, uint32_t m)
+{
+    const uint64_t first = handles[__builtin_ctz(m)];
+    EACH_LANE(l, m) if (handles[l] != first) return false;
+    return true;
+}
+
 enum event simt_op_tex(char *R, const struct insn *i, uint32_t m, struct warp *w)
 {
     const uint32_t *slots = slots_of(w, i);
     const uint64_t *handles = u64_at(R, i->a);
+    if (__builtin_popcount(m) >= MANY_LANES && is_one_object(handles, m)) {
+        const uint32_t l = (uint32_t)__builtin_ctz(m);
+        const struct simt_texture *t = object_of(w, i, l, handles[l], false, false);
+        if (!t) return EV_FAULT;
+        if (fetch_together(R, i, slots, m, t)) return EV_NEXT;
+    }
     EACH_LANE(l, m)
     {
         const struct simt_texture *t = object_of(w, i, l, handles[l], false, false);

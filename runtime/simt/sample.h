@@ -1,6 +1,7 @@
-/* Reading textures: one fetch of one thread. Results are the 32 bits that registers get, floats (of float and half
- * textures, and of integer ones that are read normalised) or integers; channels that the texture lacks are 0, 0 and 1.
- * Coordinates run as tex instructions give them, x first. The layer is clamped, and 0 where there are none. */
+/* Reading textures: fetches of one thread, and of a warp's together. Results are the 32 bits that registers get, floats
+ * (of float and half textures, and of integer ones that are read normalised) or integers; channels that the texture
+ * lacks are 0, 0 and 1. Coordinates run as tex instructions give them, x first. The layer is clamped, and 0 where there
+ * are none. */
 #ifndef SIMT_SAMPLE_H
 #define SIMT_SAMPLE_H
 
@@ -21,5 +22,18 @@ void simt_texture_index(const struct simt_texture *t, const int32_t c[3], uint32
 /* One channel of the four texels that linear filtering would take, in tld4's order. */
 void simt_texture_gather(const struct simt_texture *t, const float c[2], uint32_t layer, int channel, uint32_t out[4],
                          struct simt_fetched *seen);
+
+/* A warp's fetches from one object: out[k][lane] is what the functions above give for each lane's coordinates c[axis],
+ * along `axes` axes, and its layer (NULL: none); at integer coordinates with `index`. For all 32 lanes, whatever their
+ * coordinates. False: such an object is read a lane at a time. */
+typedef bool (*simt_fetch_function)(const struct simt_texture *t, int axes, bool index, const uint32_t *const c[3],
+                                    const uint32_t *layer, uint32_t out[4][32]);
+bool simt_fetch_base(const struct simt_texture *t, int axes, bool index, const uint32_t *const c[3],
+                     const uint32_t *layer, uint32_t out[4][32]);
+bool simt_fetch_avx2(const struct simt_texture *t, int axes, bool index, const uint32_t *const c[3],
+                     const uint32_t *layer, uint32_t out[4][32]);
+bool simt_fetch_avx512(const struct simt_texture *t, int axes, bool index, const uint32_t *const c[3],
+                       const uint32_t *layer, uint32_t out[4][32]);
+simt_fetch_function simt_fetch_lanes(void); /* the best for rt_host_level */
 
 #endif

@@ -142,3 +142,39 @@ TEST(textures_of_memory_and_of_boxes)
     OK(cudaFree(v));
     OK(cudaFree(out));
 }
+
+__global__ void along(cudaTextureObject_t t, float *out)
+{
+    out[threadIdx.x] = tex1D<float4>(t, threadIdx.x / 8.0f).z; // many lanes together, and two of another warp alone
+}
+
+TEST(an_array_of_one_row_is_a_line)
+{
+    float4 v[4], back[4];
+    float *out = managed<float>(34);
+    for (int i = 0; i < 4; i++) v[i] = make_float4(0, 1, (float)i, 3);
+    cudaChannelFormatDesc format = cudaCreateChannelDesc<float4>();
+    cudaArray_t array;
+    OK(cudaMallocArray(&array, &format, 4, 1));
+    OK(cudaMemcpy2DToArray(array, 0, 0, v, 0, sizeof v, 1, cudaMemcpyHostToDevice)); // a single row needs no pitch
+    OK(cudaMemcpy2DFromArray(back, 0, array, 0, 0, sizeof v, 1, cudaMemcpyDeviceToHost));
+    CHECK_NEAR(back[3].z, 3, 0);
+    CHECK_INT(cudaMemcpy2DToArray(array, 0, 0, v, 16, sizeof v, 1, cudaMemcpyHostToDevice), cudaErrorInvalidPitchValue);
+    cudaResourceDesc r = {};
+    r.resType = cudaResourceTypeArray;
+    r.res.array.array = array;
+    cudaTextureDesc d = description(cudaFilterModeLinear, true);
+    d.addressMode[0] = d.addressMode[1] = cudaAddressModeBorder; // above and below the row there is nothing to mix in
+    cudaTextureObject_t t;
+    OK(cudaCreateTextureObject(&t, &r, &d, NULL));
+    along<<<1, 34>>>(t, out);
+    OK(cudaDeviceSynchronize());
+    for (int i = 0; i < 34; i++) {
+        float x = i / 2.0f - 0.5f; // between elements, with zeros beside the first and the last
+        float want = x < 0 || x >= 4 ? 0 : x <= 3 ? x : 3 * (4 - x);
+        CHECK_NEAR(out[i], want, 0);
+    }
+    OK(cudaDestroyTextureObject(t));
+    OK(cudaFreeArray(array));
+    OK(cudaFree(out));
+}

@@ -103,10 +103,16 @@ cudaError_t cudart_copy_2d(void *to, size_t to_pitch, const void *from, size_t f
 
 /* ---- Arrays ---- */
 
+/* Rows lie a pitch apart; a single one may have none, as NVIDIA's samples fill tables. */
+static bool is_pitch(size_t pitch, size_t width, size_t height)
+{
+    return width <= pitch || (pitch == 0 && height <= 1);
+}
+
 cudaError_t cudart_copy_to_array(cudaArray_t to, size_t x, size_t y, const void *from, size_t pitch, size_t width,
                                  size_t height, struct cudart_way way)
 {
-    if (width > pitch) return cudaErrorInvalidPitchValue;
+    if (!is_pitch(pitch, width, height)) return cudaErrorInvalidPitchValue;
     TRY(cudart_check_kind(NULL, from, way.kind));
     CUDA_MEMCPY3D c = rectangle(width, height);
     to_array(&c, to, x, y);
@@ -117,7 +123,7 @@ cudaError_t cudart_copy_to_array(cudaArray_t to, size_t x, size_t y, const void 
 cudaError_t cudart_copy_from_array(void *to, size_t pitch, cudaArray_const_t from, size_t x, size_t y, size_t width,
                                    size_t height, struct cudart_way way)
 {
-    if (width > pitch) return cudaErrorInvalidPitchValue;
+    if (!is_pitch(pitch, width, height)) return cudaErrorInvalidPitchValue;
     TRY(cudart_check_kind(to, NULL, way.kind));
     CUDA_MEMCPY3D c = rectangle(width, height);
     to_pointer(&c, to, pitch, height);
