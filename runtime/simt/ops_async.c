@@ -60,12 +60,16 @@ static enum event change(struct warp *w, const struct insn *i, uint32_t lane, ui
     return EV_NEXT;
 }
 
-static uint64_t *cell_at(char *R, const struct insn *i, uint32_t lane, struct warp *w)
+static uint64_t address_of(char *R, const struct insn *i, uint32_t lane)
 {
     bool generic = i->flags & F_GENERIC;
-    uint64_t address =
-        generic ? u64_at(R, i->a)[lane] + (uint64_t)i->imm : simt_window_address(u32_at(R, i->a)[lane], i->imm);
-    return simt_lane_address(w, i, (int)lane, generic ? PTX_GENERIC : PTX_SHARED, address, 8, true);
+    return generic ? u64_at(R, i->a)[lane] + (uint64_t)i->imm : simt_window_address(u32_at(R, i->a)[lane], i->imm);
+}
+
+static uint64_t *cell_at(char *R, const struct insn *i, uint32_t lane, struct warp *w)
+{
+    enum ptx_space space = i->flags & F_GENERIC ? PTX_GENERIC : PTX_SHARED;
+    return simt_lane_address(w, i, (int)lane, space, address_of(R, i, lane), 8, true);
 }
 
 OP(mbarrier)
@@ -149,7 +153,7 @@ static enum event test_failed(struct warp *w, uint32_t m, const uint64_t *cell)
     struct mbarrier b = unpack(*cell);
     for (uint32_t j = 0; j < k->warp_count && k->failed_tests % ROUND == 0; j++) k->warps[j].tested = 0;
     w->tested |= m;
-    simt_waits(w, SLICE / 8);
+    simt_waits(w, SLICE); /* who completes the phase has its turn before this is tried again */
     if (++k->failed_tests % ROUND) return EV_NEXT;
     bool before = k->all_waited;
     k->all_waited = all_wait(k, true);
@@ -165,12 +169,15 @@ static enum event test_failed(struct warp *w, uint32_t m, const uint64_t *cell)
 OP(mbarrier_test)
 {
     uint32_t done = 0, *d = u32_at(R, i->d);
-    const uint64_t *last = NULL;
+    const uint64_t *last = NULL, *cell = NULL;
+    uint64_t before = 0;
     EACH_LANE(l, m)
     {
         uint32_t phase;
-        const uint64_t *cell = cell_at(R, i, l, w);
+        uint64_t address = address_of(R, i, l); /* mostly the same of all lanes */
+        if (!cell || address != before) cell = cell_at(R, i, l, w);
         if (!cell) return EV_FAULT;
+        before = address;
         struct mbarrier b = unpack(*cell);
         if (!b.valid) return change(w, i, l, 0, &b);
         bool over = simt_phase_over(i, R, l, cell, &phase);

@@ -207,4 +207,25 @@ clean("a mbarrier that is used again for another number, behind __syncthreads()"
   if (me == 64) { wait(&bar[0], 0); out[0] = s[1] + s[33] + s[5]; }
 ]], 1, 15)
 
+t.test("lanes look at mbarriers of their own at once", function()
+  local k = gpu.kernel [[
+    typedef unsigned long long u64;
+    __global__ void look(int *out) {
+      __shared__ u64 bar[32];
+      unsigned mine = (unsigned)__cvta_generic_to_shared(&bar[threadIdx.x / 2]); // of two lanes, which arrive or don't
+      if (threadIdx.x % 2 == 0) asm volatile("mbarrier.init.shared.b64 [%0], 1;" :: "r"(mine) : "memory");
+      __syncwarp();
+      if (threadIdx.x % 6 == 0) asm volatile("mbarrier.arrive.shared.b64 _, [%0];" :: "r"(mine) : "memory");
+      __syncwarp();
+      int over;
+      asm volatile("{ .reg .pred p; mbarrier.test_wait.parity.shared.b64 p, [%1], 0; selp.s32 %0, 1, 0, p; }"
+                   : "=r"(over) : "r"(mine) : "memory");
+      out[threadIdx.x] = over;
+    }
+  ]]
+  local out = gpu.zeros(32, "int32")
+  k(1, 32)(out)
+  for i = 1, 32 do t.eq(out[i], (i - 1) // 2 % 3 == 0 and 1 or 0, "lane " .. i - 1) end
+end)
+
 t.done()
