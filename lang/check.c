@@ -378,7 +378,7 @@ static const struct lg_function functions[] = {
      "checks on, a launch that finds something raises an error that lists it; the kernel ran to its end, without the "
      "accesses that were wrong. It mostly takes one to two times as long, up to four or five where places come from data, up to eight in "
      "trees that threads change, two to twenty where lanes that meet by a mask or warps at barriers by number share shared memory, and from ten to over a thousand where "
-     "those, locks or a barrier of the grid order what is in global memory, and in loops around a compare-and-swap at an array that is also touched plainly or is no argument. A GPU has no "
+     "those, locks or a barrier of the grid order what is in global memory, and in loops around a compare-and-swap at an array that is also touched plainly, or that is neither an argument nor a variable. A GPU has no "
      "checks: asked for them by true, a launch on one is an error.\n"
      "gpu.check(f) calls f with checks on and gives a list of what was found in its launches, empty when nothing was, "
      "which shows itself in words: tables with kind, message, hint, text (the whole report), kernel, file, line, column, source (the line's text), access (\"read\", "

@@ -27,19 +27,6 @@ static int parameter_of(const struct access *a)
     return 0;
 }
 
-/* What the pointer that the address is made of points to, when both are known. */
-static const struct simt_extent *meant_by(const struct access *a)
-{
-    const struct worker *k = a->block->worker;
-    int origin = a->origin;
-    uint64_t pointer;
-    if (origin < 0 || (uint32_t)origin + sizeof pointer > k->param_bytes) return NULL;
-    memcpy(&pointer, k->params + origin, sizeof pointer);
-    for (size_t n = 0; n < a->check->extent_count; n++)
-        if (a->check->extents[n].address == pointer) return &a->check->extents[n];
-    return NULL;
-}
-
 static void report(const struct access *a, unsigned lane, enum simt_check_kind kind, enum ptx_space space, bool in_view)
 {
     struct simt_report r = {.kind = kind,
@@ -49,11 +36,12 @@ static void report(const struct access *a, unsigned lane, enum simt_check_kind k
                             .size = a->bytes,
                             .in_view = in_view,
                             .first = simt_party_at(a->warp, a->warp->pc, lane, a->kind)};
-    const struct simt_extent *meant = kind == CHECK_BOUNDS && space == PTX_GLOBAL ? meant_by(a) : NULL;
+    struct simt_extent meant;
     int variable = a->origin - SHARED_ORIGIN;
-    if (meant) {
-        r.start = meant->address;
-        r.bytes = meant->bytes;
+    if (kind == CHECK_BOUNDS && space == PTX_GLOBAL && simt_check_meant(a->check, a->origin, &meant)) {
+        r.symbol = a->origin >= GLOBAL_ORIGIN ? a->check->program->globals[a->origin - GLOBAL_ORIGIN].name : NULL;
+        r.start = meant.address;
+        r.bytes = meant.bytes;
     } else if (space == PTX_SHARED && variable >= 0) {
         simt_check_name_variable(a->check, &r, &a->check->program->shared[variable]);
     } else {
@@ -162,17 +150,17 @@ static enum place_kind find_given(const struct access *a, uint64_t address, stru
 static enum place_kind find_place(const struct access *a, uint64_t address, struct span *out)
 {
     struct simt_check *c = a->check;
-    const struct simt_extent *meant = meant_by(a);
+    struct simt_extent meant;
     struct simt_block b, own;
     bool any;
     *out = (struct span){0};
-    if (meant && simt_find(meant->address, &own)) { /* wherever else it may lead */
+    if (simt_check_meant(c, a->origin, &meant) && simt_find(meant.address, &own)) { /* wherever else it may lead */
         if (address < own.address || address - own.address >= own.bytes) return PLACE_NOWHERE;
-        *out = (struct span){.low = meant->address, .high = meant->address + meant->bytes, .start = own.address};
+        *out = (struct span){.low = meant.address, .high = meant.address + meant.bytes, .start = own.address};
         if (!simt_written_bits(own.address, &out->written)) atomic_store(&c->no_memory, true);
         out->quiet = simt_is_quiet(c, own.address);
         out->once = simt_once_of(a->block, own.address);
-        if (address - meant->address < meant->bytes) return PLACE_INSIDE;
+        if (address - meant.address < meant.bytes) return PLACE_INSIDE;
         *out = (struct span){.low = own.address, .high = own.address + own.bytes, .start = own.address};
         return PLACE_VIEW;
     }

@@ -1,6 +1,7 @@
 /* Memory that a launch only reads, or that check_own.c finds to be its threads' own: nobody can race for it, so who
  * touches it need not be recorded. It is known when the address of every instruction that writes global memory is made
- * of a parameter which points to a known array, since what such an instruction would write elsewhere is left out. */
+ * of a parameter which points to a known array, or of a __device__ variable, since what such an instruction would write
+ * elsewhere is left out. */
 #include <string.h>
 #include "runtime/memory.h"
 #include "runtime/simt/async.h"
@@ -14,17 +15,30 @@ static bool writes_global(const struct simt_check *c, uint32_t pc)
     return c->watch[pc] == WATCH_ACCESS && i->memory != MEMORY_LOAD;
 }
 
-uint64_t simt_check_allocation(const struct simt_check *c, uint32_t pc)
+bool simt_check_meant(const struct simt_check *c, int origin, struct simt_extent *to)
 {
-    int origin = c->program->places[pc].origin;
-    struct simt_block b;
     uint64_t pointer;
-    if (simt_is_bulk(&c->program->code[pc]) || origin < 0) return 0;
-    if ((size_t)origin + sizeof pointer > c->launch->function->info.param_bytes) return 0;
+    if (origin >= GLOBAL_ORIGIN && origin < SHARED_ORIGIN) {
+        const struct global *g = &c->program->globals[origin - GLOBAL_ORIGIN];
+        *to = (struct simt_extent){g->address, g->bytes};
+        return true;
+    }
+    if (origin < 0 || (size_t)origin + sizeof pointer > c->launch->function->info.param_bytes) return false;
     memcpy(&pointer, (const char *)c->launch->params + origin, sizeof pointer);
     for (size_t k = 0; k < c->extent_count; k++)
-        if (c->extents[k].address == pointer) return simt_find(pointer, &b) ? b.address : 0;
-    return 0;
+        if (c->extents[k].address == pointer) {
+            *to = c->extents[k];
+            return true;
+        }
+    return false;
+}
+
+uint64_t simt_check_allocation(const struct simt_check *c, uint32_t pc)
+{
+    struct simt_extent meant;
+    struct simt_block b;
+    if (simt_is_bulk(&c->program->code[pc]) || !simt_check_meant(c, c->program->places[pc].origin, &meant)) return 0;
+    return simt_find(meant.address, &b) ? b.address : 0;
 }
 
 static bool is_output(const struct simt_check *c, uint64_t allocation)
@@ -48,9 +62,9 @@ static bool find_outputs(struct simt_check *c, const struct function *f)
 bool simt_inputs_find(struct simt_check *c)
 {
     const struct simt_program *p = c->program;
-    c->outputs = rt_alloc((c->extent_count + 1) * sizeof *c->outputs);
+    c->outputs = rt_alloc((c->extent_count + p->global_count + 1) * sizeof *c->outputs);
     if (!c->outputs) return false;
-    c->knows_inputs = !c->untracked && c->extent_count;
+    c->knows_inputs = !c->untracked && c->extent_count + p->global_count;
     for (uint32_t k = 0; k < p->function_count && c->knows_inputs; k++) {
         const struct function *f = &p->functions[k];
         if (c->runs[k]) c->knows_inputs = find_outputs(c, f);

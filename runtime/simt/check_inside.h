@@ -470,6 +470,9 @@ void simt_pairs_spread(const struct simt_check *c, struct line *l, unsigned log,
 bool simt_inputs_find(struct simt_check *c); /* when a launch starts; false: no memory */
 /* Can no two threads of the launch race in the allocation that begins at the address? */
 bool simt_is_quiet(const struct simt_check *c, uint64_t allocation);
+/* What an address is made of, as struct place has it: the array that the parameter points to, or the variable. False:
+ * it isn't known. */
+bool simt_check_meant(const struct simt_check *c, int origin, struct simt_extent *to);
 /* The allocation that the instruction touches; 0: not known. */
 uint64_t simt_check_allocation(const struct simt_check *c, uint32_t pc);
 

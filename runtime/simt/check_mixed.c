@@ -10,23 +10,11 @@ struct set_apart {     /* what is touched by accesses that race with less */
     bool any; /* it may be anything */
 };
 
-/* Does a parameter point to memory of a __device__ variable? Then it may be touched by its name, too. */
-static bool has_variable(const struct simt_check *c, uint64_t allocation)
-{
-    struct simt_block b;
-    if (!allocation || !simt_find(allocation, &b)) return false;
-    for (uint32_t k = 0; k < c->program->global_count; k++)
-        if (c->program->globals[k].address - b.address < b.bytes) return true;
-    return false;
-}
-
-/* What a load or store may touch: an allocation, or a variable; 0: it is not known. */
+/* What a load or store may touch: an allocation, or a variable in shared memory; 0: it is not known. */
 static uint64_t memory_of(const struct simt_check *c, uint32_t pc)
 {
     int origin = c->program->places[pc].origin;
-    if (origin >= GLOBAL_ORIGIN) return (uint64_t)origin;
-    uint64_t allocation = simt_check_allocation(c, pc);
-    return has_variable(c, allocation) ? 0 : allocation;
+    return origin >= SHARED_ORIGIN ? (uint64_t)origin : simt_check_allocation(c, pc);
 }
 
 static bool is_special(const struct simt_check *c, uint32_t pc)

@@ -38,8 +38,8 @@ static int of_symbol(struct decoder *d, const char *name)
 {
     struct symbol s;
     if (!simt_find_symbol(d, name, &s)) return UNKNOWN;
-    for (size_t k = 0; s.space == PTX_GLOBAL && k < d->module->var_count && k < SHARED_ORIGIN - GLOBAL_ORIGIN; k++)
-        if (!strcmp(d->module->vars[k].name, name)) return GLOBAL_ORIGIN + (int)k;
+    for (uint32_t k = 0; s.space == PTX_GLOBAL && k < d->program->global_count; k++)
+        if (!strcmp(d->program->globals[k].name, name)) return GLOBAL_ORIGIN + (int)k;
     if (s.space != PTX_SHARED) return UNKNOWN;
     for (uint32_t k = 0; k < d->program->shared_count; k++) {
         const struct shared_variable *v = &d->program->shared[k];

@@ -161,7 +161,7 @@ struct place { /* where an instruction comes from */
     int file, line, column, ptx_line;
     uint32_t index; /* of the PTX instruction in its function; several of ours may come from one */
     int origin;     /* what its address is made of: the offset of a parameter of the kernel, SHARED_ORIGIN + k for
-                       program->shared[k], GLOBAL_ORIGIN + k for variable k of the module; -1: not known */
+                       program->shared[k], GLOBAL_ORIGIN + k for program->globals[k]; -1: not known */
     uint32_t term;  /* 1 + that of program->terms which is its address without the offset; 0: not known */
     uint32_t value; /* likewise, what a store stores; not of several elements */
     uint64_t facts; /* of the function that hold there, by bits */

@@ -129,6 +129,8 @@ for _, count in ipairs { 1, 1000, n } do -- one cell takes the longest: its lane
     s.max_cells(of // 256, 256)(fi, each, s32, count, of)
   end)
 end
+case("sum_variable", function() s.sum_variable(n // 256, 256)(pa, each, n) end)
+case("keep_variable", function() s.keep_variable(n // 256, 256)(pa, s64, n) end)
 for _, count in ipairs { 1, 256 } do
   local of = count == 1 and less // 8 or n
   case("sum_shared " .. count, function() s.sum_shared(64, 256)(pa, each, s64, count, of) end)

@@ -1,5 +1,5 @@
 // Loops around a compare-and-swap: a sum of doubles and the largest float, of n numbers, into `count` cells that are
-// looked up, in global memory and in a block's shared memory. What the checks of the software GPU are measured on besides
+// looked up, in global memory, as an array and as a variable, and in a block's shared memory. What the checks of the software GPU are measured on besides
 // (check_bench.lua).
 __device__ double add_double(double *to, double x) {
   unsigned long long *cell = (unsigned long long *)to, old = *cell, seen;
@@ -17,7 +17,17 @@ __device__ float max_float(float *to, float x) {
   } while (seen != old);
   return __int_as_float(old);
 }
+__device__ double cells[1000];
+__device__ unsigned kept;
 extern "C" {
+__global__ void sum_variable(const double *x, const int *p, int n) { // cells that are a variable
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) add_double(&cells[p[i] % 1000], x[i]);
+}
+__global__ void keep_variable(const double *x, double *y, int n) { // places that a variable counts
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n && x[i] > 0.9) y[atomicInc(&kept, n - 1)] = x[i];
+}
 __global__ void sum_cells(const double *x, const int *p, double *y, int count, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) add_double(&y[p[i] % count], x[i]);
