@@ -78,6 +78,13 @@ static bool barrier_between(const struct rt_scene *x, const struct rt_party *a, 
     return n.loop && barrier;
 }
 
+/* A plain read above what updates the same place by an atomic function: mostly it decides whether to. */
+static bool is_guess(const struct rt_party *read, const struct rt_party *update)
+{
+    return !strcmp(read->access, "read") && !strcmp(update->access, "atomic") && !strcmp(read->file, update->file) &&
+           read->line < update->line;
+}
+
 /* What to do about a race; `where` says where a barrier would stand. */
 static void advise_race(const struct simt_report *r, struct rt_report *out, bool one_line, const char *where)
 {
@@ -104,6 +111,11 @@ static void advise_race(const struct simt_report *r, struct rt_report *out, bool
     else if (one_line)
         snprintf(out->hint, sizeof out->hint,
                  "%s is missing%s; where threads update the same element, use an atomic function such as atomicAdd",
+                 barrier, where);
+    else if (is_guess(&out->first, &out->other) || is_guess(&out->other, &out->first))
+        snprintf(out->hint, sizeof out->hint,
+                 "%s is missing%s; a read that only decides about the update can go: the atomic function returns what "
+                 "was there",
                  barrier, where);
     else
         snprintf(out->hint, sizeof out->hint, "%s%s is missing%s",

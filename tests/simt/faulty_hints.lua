@@ -47,4 +47,20 @@ local never <const> = "  WRITE\n  if (sum == 5)\n  __syncthreads();\n  READ"
 placed("a loop that is closed", "  for (int p = 0; p < 3; p++) { sum++; }\n" .. never, "__syncthreads() is missing between lines 5 and 8")
 placed("a name that ends as a loop's word", "  int before = 0, awhile = before; sum += awhile;\n" .. never, "__syncthreads() is missing between lines 5 and 8")
 
+faulty("a look at a counter before it is counted down", [[__global__ void k(int *out) {
+  __shared__ int left;
+  if (threadIdx.x == 0) left = 40;
+  __syncthreads();
+  if (left > 0)
+    out[threadIdx.x] = atomicSub(&left, 1);
+}]], function(k) k(1, 64)(ints(64)) end, { kind = "race", name = "left", hint = "__syncthreads() is missing between lines 5 and 6; " ..
+  "a read that only decides about the update can go: the atomic function returns what was there" })
+faulty("a counter that is read behind its updates", [[__global__ void k(int *out) {
+  __shared__ int count;
+  if (threadIdx.x == 0) count = 0;
+  __syncthreads();
+  if (out[threadIdx.x] == 0) atomicAdd(&count, 1);
+  out[threadIdx.x] = count;
+}]], function(k) k(1, 64)(ints(64)) end, { kind = "race", name = "count", hint = "__syncthreads() is missing between lines 5 and 6" })
+
 t.done()
