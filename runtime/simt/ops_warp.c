@@ -1,5 +1,6 @@
 /* Ops that look across the lanes of a warp: shuffles, votes, matches, reductions, and the waiting of lanes for each
  * other that all of them begin with. */
+#include <string.h>
 #include "runtime/simt/exec.h"
 
 /* Lanes of m whose whole group, as their masks name it, is here. */
@@ -89,43 +90,44 @@ bool simt_sync_release(struct warp *w)
 
 enum { SHFL_UP, SHFL_DOWN, SHFL_BFLY, SHFL_IDX };
 
+/* Of all lanes: which one each reads, itself where that is out of range. Gives those where it is not. */
+#define SOURCES(to, ok)                                                                                                \
+    for (uint32_t l = 0; l < SIMT_WARP; l++) {                                                                         \
+        uint32_t segment = c[l] >> 8 & 31, clamp = c[l] & 31, delta = b[l] & 31, least = l & segment;                  \
+        uint32_t most = least | (clamp & ~segment), to_lane = (to);                                                    \
+        (void)most;                                                                                                    \
+        in[l] = (ok) ? UINT32_MAX : 0;                                                                                 \
+        from[l] = (to_lane & in[l]) | (l & ~in[l]);                                                                    \
+    }
+static uint32_t find_sources(uint8_t mode, const uint32_t *b, const uint32_t *c, uint32_t *from)
+{
+    uint32_t in[SIMT_WARP], inside = 0;
+    switch (mode) {
+    case SHFL_UP: SOURCES(l - delta, (int32_t)to_lane >= (int32_t)most) break; /* the clamp is the lowest lane */
+    case SHFL_DOWN: SOURCES(l + delta, to_lane <= most) break;
+    case SHFL_BFLY: SOURCES(l ^ delta, to_lane <= most) break;
+    default: SOURCES(least | (delta & ~segment), to_lane <= most) break;
+    }
+    for (uint32_t l = 0; l < SIMT_WARP; l++) inside |= in[l] & 1u << l;
+    return inside;
+}
+
 static enum event op_shfl(char *R, const struct insn *i, uint32_t m, struct warp *w)
 {
-    const uint32_t *a = u32_at(R, i->a), *b = u32_at(R, i->b), *c = u32_at(R, i->c);
-    const uint32_t *masks = u32_at(R, i->extra);
-    uint32_t *d = u32_at(R, i->d), *pred = u32_at(R, i->d2), ready, inside = 0, out[SIMT_WARP];
+    const uint32_t *a = u32_at(R, i->a), *masks = u32_at(R, i->extra);
+    uint32_t *d = u32_at(R, i->d), *pred = u32_at(R, i->d2), ready, from[SIMT_WARP], out[SIMT_WARP];
     enum event ev = simt_sync(w, masks, m, &ready);
     if (ev == EV_FAULT) return ev;
-    EACH_LANE(l, ready)
-    {
-        uint32_t segment = c[l] >> 8 & 31, clamp = c[l] & 31, delta = b[l] & 31;
-        uint32_t most = (l & segment) | (clamp & ~segment), least = l & segment, from = l;
-        bool ok = false;
-        switch (i->mode) {
-        case SHFL_UP:
-            ok = l >= delta + most; /* here the clamp is the lowest lane */
-            from = l - delta;
-            break;
-        case SHFL_DOWN:
-            ok = l + delta <= most;
-            from = l + delta;
-            break;
-        case SHFL_BFLY:
-            from = l ^ delta;
-            ok = from <= most;
-            break;
-        case SHFL_IDX:
-            from = least | (delta & ~segment);
-            ok = from <= most;
-            break;
-        }
+    uint32_t inside = find_sources(i->mode, u32_at(R, i->b), u32_at(R, i->c), from) & ready;
+    if (ready == FULL && simt_names_all(masks)) {
+        for (uint32_t l = 0; l < SIMT_WARP; l++) out[l] = a[from[l]];
+        memcpy(d, out, sizeof out);
+    } else {
         /* What a lane that takes no part would give is undefined, and harmless where nobody uses it: reductions over
          * fewer lanes than 32 read past their end. The reader gets its own value, as it does out of range. */
-        if (!ok || !(masks[l] & ready & 1u << from)) from = l;
-        out[l] = a[from];
-        inside |= (uint32_t)ok << l;
+        EACH_LANE(l, ready) out[l] = a[masks[l] & ready & 1u << from[l] ? from[l] : l];
+        EACH_LANE(l, ready) d[l] = out[l];
     }
-    EACH_LANE(l, ready) d[l] = out[l];
     *pred = (*pred & ~ready) | inside;
     return ev;
 }

@@ -1,6 +1,6 @@
-/* 16-bit floats of the vector ops: part of vector_ops.h. Sums and products of f16 and bf16 are computed as floats, which
- * have more than twice their digits: rounding those again gives what rounding once would. A fused multiply-add needs its
- * sum rounded to odd for that. What has modifiers is in ops_half.c. */
+/* 16-bit floats of the vector ops: part of vector_ops.h. Sums and products of f16 and bf16 are computed as floats,
+ * which have more than twice their digits: rounding those again gives what rounding once would. A fused multiply-add
+ * needs its sum rounded to odd for that. What has modifiers is in ops_half.c. */
 static inline __attribute__((always_inline)) float widen_half(uint32_t h)
 {
     uint32_t bits = (h & 0x7fff) << 13, sign = (h & 0x8000) << 16;
