@@ -61,7 +61,7 @@ static struct history *make(struct simt_check *c, struct table *t, uint64_t cell
     if (!h) return NULL;
     h->bytes = (uint8_t)bytes;
     h->live = true;
-    h->raced = h->apart = h->counter = h->settled = false;
+    h->raced = h->apart = h->counter = h->spares = h->settled = false;
     h->count = 0;
     return h;
 }

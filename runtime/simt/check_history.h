@@ -18,7 +18,8 @@ struct history { /* of a cell that is listed: check_history.c */
     bool raced;       /* threads raced for it */
     bool counter;     /* only atomics, and so many that more are not kept */
     bool apart;       /* there are writes that nothing orders: atomics and stores, or two stores of the same value */
-    bool settled;     /* only what does not race with atomics, of which two are by different blocks */
+    bool spares;      /* only what does not race with atomics */
+    bool settled;     /* and of that two are by different blocks */
     uint32_t count, room, turns;
     struct past *parties;
 };

@@ -174,21 +174,29 @@ static bool has_counted(const struct actor *x, const struct history *h)
     return true;
 }
 
-/* Is there nothing in it but what does not race with atomics, of which two are by blocks that nothing orders? Then
- * whoever races with one more of them races with one of the two. */
+/* Is there nothing in it but what does not race with atomics? */
+static bool spares_atomics(const struct simt_check *c, const struct history *h)
+{
+    for (uint32_t k = 0; k < h->count; k++) {
+        const struct site *s = &c->sites[record_site(h->parties[k].who)];
+        if (site_writes(s) ? s->access != ACCESS_ATOMIC : !s->strong && !s->guesses) return false;
+    }
+    return !h->raced;
+}
+
+/* And are two of that by blocks that nothing orders? Then whoever races with one more of them races with one of the
+ * two. */
 static bool is_settled(const struct simt_check *c, const struct history *h)
 {
     const struct past *first = NULL;
     bool two = false;
     for (uint32_t k = 0; k < h->count; k++) {
         const struct past *p = &h->parties[k];
-        const struct site *s = &c->sites[record_site(p->who)];
-        if (site_writes(s) ? s->access != ACCESS_ATOMIC : !s->strong && !s->guesses) return false;
-        if (!site_writes(s)) continue;
+        if (!site_writes(&c->sites[record_site(p->who)])) continue;
         two |= first && record_block(first->who) != record_block(p->who);
         if (!first) first = p;
     }
-    return two && !h->raced && !c->releases_some;
+    return two && !c->releases_some;
 }
 
 bool simt_history_settled(const struct history *h, unsigned site)
@@ -254,6 +262,15 @@ static unsigned site_of_atomic(const struct access *a)
     return a->kind == ACCESS_ATOMIC ? record_site(a->me) : 0;
 }
 
+/* Does the thread once more what the list has of it, in a loop that waits, and is there nothing that races with it? */
+static bool comes_again(const struct actor *x, const struct history *h)
+{
+    const record who = x->me & ~((record)(SIMT_WARP - 1) << THREAD_AT);
+    for (uint32_t k = 0; h->spares && !x->access->alike && k < h->count; k++)
+        if (h->parties[k].who == who && h->parties[k].lanes >> x->lane & 1) return true;
+    return false;
+}
+
 void simt_cell_follow(struct actor *x, record *was, unsigned bytes, bool raced)
 {
     const struct access *a = x->access;
@@ -262,6 +279,7 @@ void simt_cell_follow(struct actor *x, record *was, unsigned bytes, bool raced)
     struct block *owner = x->shared ? a->block : NULL;
     struct history *h = listed ? simt_history_find(a->check, owner, cell, bytes) : NULL;
     if (h && !x->shared && simt_spares_atomics(a) && simt_history_settled(h, site_of_atomic(a))) return;
+    if (h && comes_again(x, h)) return;
     struct shown s = show(x, was[0], bytes);
     struct past few[RECORDS + 1];
     struct history some = {.parties = few, .room = RECORDS + 1, .fixed = true, .raced = raced};
@@ -281,7 +299,8 @@ void simt_cell_follow(struct actor *x, record *was, unsigned bytes, bool raced)
         return;
     }
     if (h == &some) h = simt_history_new(a->check, owner, cell, bytes, &some);
-    if (h) h->settled = !x->shared && !a->block->reach && is_settled(a->check, h);
+    if (h) h->spares = !x->shared && !a->block->reach && spares_atomics(a->check, h);
+    if (h) h->settled = h->spares && is_settled(a->check, h);
     if (h)
         mark_listed(x, h, was);
     else if (listed)

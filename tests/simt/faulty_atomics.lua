@@ -196,4 +196,34 @@ clean("guess_and_swap")
 faulty("guess_from_elsewhere", { "atomic", "read" })
 faulty("guess_that_is_kept", { "atomic", "read" })
 
+-- A thread adds once more by the very line and in the same stretch of time, and what was read in between, behind all that was
+-- added before, is not behind that.
+local twice = gpu.kernel [=[
+__global__ void adds_again(int *x, volatile int *go, int *out, int reads) {
+  if (blockIdx.x) {
+    __threadfence();
+#pragma unroll 1
+    for (int k = 0; k < 2; k++) {
+      if (k && blockIdx.x > 1) break;
+      atomicAdd(x, 1);
+      if (blockIdx.x == 1 && !k) while (!*go) {}
+    }
+  } else {
+    while (*(volatile int *)x < gridDim.x - 1) {}
+    int v = 0; // the compiler would take what it knows from above
+    if (reads) asm volatile("ld.global.s32 %0, [%1];" : "=r"(v) : "l"(x) : "memory");
+    out[0] = v;
+    *go = 1;
+  }
+}]=]
+t.test("an addition that comes again behind a read", function()
+  for reads = 0, 1 do
+    local found = gpu.check(function()
+      twice.adds_again(5, 1)(gpu.zeros(1, "int32"), gpu.zeros(1, "int32"), gpu.zeros(1, "int32"), reads)
+    end)
+    t.eq(#found, reads, found[1] and found[1].text)
+    if reads == 1 then t.eq(found[1].kind .. " " .. found[1].access .. " " .. found[1].other.access, "race atomic read") end
+  end
+end)
+
 t.done()
