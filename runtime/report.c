@@ -72,12 +72,15 @@ static const char *behind_number(const char *p)
     return *q == 'E' ? q + 1 : NULL;
 }
 
+/* Compilers make several variables of an array or structure all of whose indices they know: "s_$_0", "s_$_2_$_1". */
+#define PIECE "_$_"
+
 void rt_variable_name(const char *symbol, char *out, size_t size)
 {
     snprintf(out, size, "%s", symbol);
     if (strncmp(symbol, "_Z", 2) != 0) return;
     const char *end = symbol + strlen(symbol), *next;
-    const char *suffix = strstr(symbol, "_$_"); /* "s_$_0", "s_0": the second s of its function */
+    const char *suffix = strstr(symbol, PIECE); /* "s_0" is the second s of its function */
     if (!suffix) suffix = strrchr(symbol, '_');
     for (const char *p = symbol + 2; *p; p = next) {
         if (*p < '1' || *p > '9') {
@@ -184,6 +187,7 @@ static void name_place(const struct rt_scene *x, const struct simt_report *r, st
     }
     if (r->symbol) {
         rt_variable_name(r->symbol, out->name, sizeof out->name);
+        if (strstr(r->symbol, PIECE)) return; /* it does not say whether its number is an index or a member's */
         uint64_t address = r->address;
         if (r->space == PTX_SHARED && address >> 31 == 1) address -= UINT64_C(1) << 32; /* before the start */
         set_index(out, address, r->start, r->bytes, r->size);
@@ -242,6 +246,8 @@ static void describe(const struct simt_report *r, const struct rt_report *out, c
         describe_element(r, out, text, size);
     else if (out->has_index)
         snprintf(text, size, "%s[%lld]", out->name, (long long)out->index);
+    else if (*out->name && r->symbol)
+        snprintf(text, size, "a part of %s", out->name);
     else if (r->in_heap && r->bytes && r->address - r->start < r->bytes)
         describe_bytes(r, out, text, size);
     else

@@ -563,6 +563,22 @@ t.test("shared memory that the launch gives none of", function()
   t.eq(#gpu.check(function() k(1, 4, 16)(ints(1)) end), 0)
 end)
 
+t.test("a shared array that the compiler takes apart", function()
+  local k = gpu.kernel [[__global__ void k(int *y) { __shared__ int few[2];
+    if (threadIdx.x == 0) few[0] = 3;
+    if (threadIdx.x == 40) few[1] = 4;
+    __syncthreads();
+    y[threadIdx.x] = few[0] + few[1];
+    if (threadIdx.x == 40) few[1] = 5;
+  }]]
+  local found = gpu.check(function() k(1, 64)(ints(64)) end)
+  t.eq(#found, 1)
+  t.eq(found[1].name, "few")
+  t.eq(found[1].line - found[1].other.line, 1)
+  assert(found[1].index == nil or found[1].index == 1, found[1].text) -- not that of the other part
+  assert(found[1].text:find(found[1].index and "few[1]" or "a part of few", 1, true), found[1].text)
+end)
+
 t.test("carets behind characters of several bytes, and tabs", function()
   local line, caret = "/* größer als 日本 */ x[threadIdx.x + n] = 1;", (" "):rep(20) .. "^"
   local k = gpu.kernel("__global__ void k(float *x, int n) {\n  " .. line .. "\n\t/* é */\tx[0] = n / (int)threadIdx.x;\n}")
