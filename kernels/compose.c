@@ -15,6 +15,14 @@ struct building {
     struct rt_error *e;
 };
 
+/* The program's nodes are what is added: clearing the room for all would take longer than computing a small array. */
+static void start(struct building *b, struct rt_error *e)
+{
+    kn_program_start(&b->program);
+    b->status = RT_OK;
+    b->e = e;
+}
+
 static int add_operand(struct building *b, const struct kn_operand *o)
 {
     int node = 0;
@@ -78,8 +86,8 @@ static void add_isclose(struct building *b, const struct kn_operand *x, const st
 enum rt_status kn_isclose(const struct kn_operand *x, const struct kn_operand *y, double rtol, double atol,
                           struct rt_array *out, struct rt_error *e)
 {
-    struct building b = {.e = e};
-    kn_program_start(&b.program);
+    struct building b;
+    start(&b, e);
     add_isclose(&b, x, y, rtol, atol);
     return run(&b, out);
 }
@@ -121,7 +129,7 @@ static bool are_small(const struct rt_array *x, const struct rt_array *y)
 enum rt_status kn_allclose(const struct kn_operand *x, const struct kn_operand *y, double rtol, double atol,
                            bool *close, struct rt_error *e)
 {
-    struct building b = {.e = e};
+    struct building b;
     const struct rt_array *left = x->array, *right = y->array;
     if (left && right && rt_dtypes[left->dtype].kind == 'f' && are_small(left, right)) {
         const void *v = rt_array_host(left), *w = rt_array_host(right);
@@ -129,7 +137,7 @@ enum rt_status kn_allclose(const struct kn_operand *x, const struct kn_operand *
         *close = left->dtype == RT_FLOAT32 ? close_float(v, w, n, rtol, atol) : close_double(v, w, n, rtol, atol);
         return RT_OK;
     }
-    kn_program_start(&b.program);
+    start(&b, e);
     add_isclose(&b, x, y, rtol, atol);
     return run_all(&b, close);
 }
@@ -141,7 +149,7 @@ static bool is_integral(enum rt_dtype t)
 
 enum rt_status kn_equal(const struct rt_array *x, const struct rt_array *y, bool *equal, struct rt_error *e)
 {
-    struct building b = {.e = e};
+    struct building b;
     *equal = rt_array_same_shape(x, y);
     if (!*equal) return RT_OK;
     if (are_small(x, y)) {
@@ -152,7 +160,7 @@ enum rt_status kn_equal(const struct rt_array *x, const struct rt_array *y, bool
         *equal = l->narrow->count_true[RT_BOOL](same, n) == n;
         return RT_OK;
     }
-    kn_program_start(&b.program);
+    start(&b, e);
     int left = add_operand(&b, &(struct kn_operand){.array = x});
     int right = add_operand(&b, &(struct kn_operand){.array = y});
     if (x->dtype != y->dtype) {
@@ -211,12 +219,12 @@ static enum rt_status parts_to_num(const struct rt_array *x, double nan, const d
 enum rt_status kn_nan_to_num(const struct rt_array *x, double nan, const double *infinity, const double *negative,
                              struct rt_array *out, struct rt_error *e)
 {
-    struct building b = {.e = e};
+    struct building b;
     struct kn_operand operand = {.array = x};
     if (rt_is_complex(x->dtype)) return parts_to_num(x, nan, infinity, negative, out, e);
     if (rt_dtypes[x->dtype].kind != 'f') return kn_convert(x, x->dtype, rt_array_device(x), out, e);
     double largest = format_of(x->dtype).largest;
-    kn_program_start(&b.program);
+    start(&b, e);
     int from = add_operand(&b, &operand);
     int value = add_op(&b, KN_WHERE, add_op(&b, KN_ISNAN, from, 0, 0), add_number(&b, nan), from);
     value = add_op(&b, KN_WHERE, add_op(&b, KN_ISPOSINF, from, 0, 0), add_number(&b, infinity ? *infinity : largest),
@@ -227,11 +235,11 @@ enum rt_status kn_nan_to_num(const struct rt_array *x, double nan, const double 
 
 enum rt_status kn_round_to(const struct rt_array *x, int decimals, struct rt_array *out, struct rt_error *e)
 {
-    struct building b = {.e = e};
+    struct building b;
     struct kn_operand operand = {.array = x};
     bool whole = rt_dtypes[x->dtype].kind != 'f' && !rt_is_complex(x->dtype);
     if (whole && decimals >= 0) return kn_convert(x, x->dtype, rt_array_device(x), out, e);
-    kn_program_start(&b.program);
+    start(&b, e);
     int from = add_operand(&b, &operand), power = add_number(&b, pow(10, abs(decimals)));
     if (whole) from = add_convert(&b, from, RT_FLOAT64);
     int scaled = add_op(&b, decimals < 0 ? KN_DIV : KN_MUL, from, power, 0);
@@ -242,13 +250,12 @@ enum rt_status kn_round_to(const struct rt_array *x, int decimals, struct rt_arr
 
 /* ---- how numbers are written ---- */
 
-/* Starts a program on the operands in their floating dtype; y may be NULL. Gives the operands' nodes. */
-static void start_floating(struct building *b, const char *what, const struct kn_operand *x, const struct kn_operand *y,
-                           int *node, int *other, struct format *f)
+/* Adds the operands in their floating dtype; y may be NULL. Gives their nodes. */
+static void add_floating(struct building *b, const char *what, const struct kn_operand *x, const struct kn_operand *y,
+                         int *node, int *other, struct format *f)
 {
     const struct kn_operand both[2] = {*x, y ? *y : *x};
     enum rt_dtype t = RT_FLOAT32;
-    kn_program_start(&b->program);
     for (int i = 0; i < 2 && b->status == RT_OK; i++)
         if (both[i].array) b->status = kn_check_real(both[i].array, what, b->e);
     if (b->status == RT_OK) b->status = kn_result_dtype(KN_HYPOT, both, &t, b->e);
@@ -284,10 +291,11 @@ static int add_step(struct building *b, int x, int up, const struct format *f)
 enum rt_status kn_nextafter(const struct kn_operand *x, const struct kn_operand *y, struct rt_array *out,
                             struct rt_error *e)
 {
-    struct building b = {.e = e};
+    struct building b;
     struct format f;
     int from, to = 0;
-    start_floating(&b, "nextafter", x, y, &from, &to, &f);
+    start(&b, e);
+    add_floating(&b, "nextafter", x, y, &from, &to, &f);
     int up = add_op(&b, KN_LT, from, to, 0);
     int next = add_op(&b, KN_ADD, from, add_step(&b, from, up, &f), 0);
     /* The neighbour of the least negative number is -0.0. */
@@ -302,10 +310,11 @@ enum rt_status kn_nextafter(const struct kn_operand *x, const struct kn_operand 
 
 enum rt_status kn_spacing(const struct rt_array *x, struct rt_array *out, struct rt_error *e)
 {
-    struct building b = {.e = e};
+    struct building b;
     struct format f;
     int from;
-    start_floating(&b, "spacing", &(struct kn_operand){.array = x}, NULL, &from, NULL, &f);
+    start(&b, e);
+    add_floating(&b, "spacing", &(struct kn_operand){.array = x}, NULL, &from, NULL, &f);
     int size = add_spacing(&b, add_exponent(&b, from, &f), &f);
     int below = add_op(&b, KN_LT, from, add_number(&b, 0), 0);
     int spacing = add_op(&b, KN_WHERE, below, add_op(&b, KN_NEG, size, 0, 0), size);
@@ -315,10 +324,11 @@ enum rt_status kn_spacing(const struct rt_array *x, struct rt_array *out, struct
 
 enum rt_status kn_isnormal(const struct rt_array *x, struct rt_array *out, struct rt_error *e)
 {
-    struct building b = {.e = e};
+    struct building b;
     struct format f;
     int from;
-    start_floating(&b, "isnormal", &(struct kn_operand){.array = x}, NULL, &from, NULL, &f);
+    start(&b, e);
+    add_floating(&b, "isnormal", &(struct kn_operand){.array = x}, NULL, &from, NULL, &f);
     int large = add_op(&b, KN_GE, add_op(&b, KN_ABS, from, 0, 0), add_number(&b, ldexp(1, f.least)), 0);
     add_op(&b, KN_LOGICAL_AND, large, add_op(&b, KN_ISFINITE, from, 0, 0), 0);
     return run(&b, out);
@@ -374,10 +384,11 @@ static enum rt_status frexp_host(const struct rt_array *x, enum rt_dtype t, stru
 enum rt_status kn_frexp(const struct rt_array *x, struct rt_array *mantissa, struct rt_array *exponent,
                         struct rt_error *e)
 {
-    struct building first = {.e = e}, second = {.e = e};
+    struct building first, second;
     struct format f;
     int from;
-    start_floating(&first, "frexp", &(struct kn_operand){.array = x}, NULL, &from, NULL, &f);
+    start(&first, e);
+    add_floating(&first, "frexp", &(struct kn_operand){.array = x}, NULL, &from, NULL, &f);
     if (first.status != RT_OK) return first.status;
     const enum rt_dtype t = first.program.nodes[from].dtype;
     if (rt_dtypes[t].size >= sizeof(float) && !kn_runs_generated(rt_array_device(x)))
@@ -385,7 +396,8 @@ enum rt_status kn_frexp(const struct rt_array *x, struct rt_array *mantissa, str
     add_convert(&first, add_frexp_exponent(&first, from), RT_INT32);
     enum rt_status status = run(&first, exponent);
     if (status != RT_OK) return status;
-    start_floating(&second, "frexp", &(struct kn_operand){.array = x}, NULL, &from, NULL, &f);
+    start(&second, e);
+    add_floating(&second, "frexp", &(struct kn_operand){.array = x}, NULL, &from, NULL, &f);
     int power = add_op(&second, KN_NEG, add_operand(&second, &(struct kn_operand){.array = exponent}), 0, 0);
     if (second.status == RT_OK)
         add_op(&second, KN_LDEXP, from, add_convert(&second, power, second.program.nodes[from].dtype), 0);
@@ -396,14 +408,16 @@ enum rt_status kn_frexp(const struct rt_array *x, struct rt_array *mantissa, str
 
 enum rt_status kn_modf(const struct rt_array *x, struct rt_array *fraction, struct rt_array *whole, struct rt_error *e)
 {
-    struct building first = {.e = e}, second = {.e = e};
+    struct building first, second;
     struct format f;
     int from;
-    start_floating(&first, "modf", &(struct kn_operand){.array = x}, NULL, &from, NULL, &f);
+    start(&first, e);
+    add_floating(&first, "modf", &(struct kn_operand){.array = x}, NULL, &from, NULL, &f);
     int rest = add_op(&first, KN_SUB, from, add_op(&first, KN_TRUNC, from, 0, 0), 0);
     rest = add_op(&first, KN_WHERE, add_op(&first, KN_ISINF, from, 0, 0), add_number(&first, 0), rest);
     add_op(&first, KN_COPYSIGN, rest, from, 0);
-    start_floating(&second, "modf", &(struct kn_operand){.array = x}, NULL, &from, NULL, &f);
+    start(&second, e);
+    add_floating(&second, "modf", &(struct kn_operand){.array = x}, NULL, &from, NULL, &f);
     add_op(&second, KN_TRUNC, from, 0, 0);
     return run_both(&first, fraction, &second, whole);
 }
@@ -412,12 +426,14 @@ enum rt_status kn_modf(const struct rt_array *x, struct rt_array *fraction, stru
 enum rt_status kn_remquo(const struct kn_operand *x, const struct kn_operand *y, struct rt_array *remainder,
                          struct rt_array *quotient, struct rt_error *e)
 {
-    struct building first = {.e = e}, second = {.e = e};
+    struct building first, second;
     struct format f;
     int left, right = 0;
-    start_floating(&first, "remquo", x, y, &left, &right, &f);
+    start(&first, e);
+    add_floating(&first, "remquo", x, y, &left, &right, &f);
     add_op(&first, KN_REMAINDER, left, right, 0);
-    start_floating(&second, "remquo", x, y, &left, &right, &f);
+    start(&second, e);
+    add_floating(&second, "remquo", x, y, &left, &right, &f);
     int size = add_op(&second, KN_ABS, left, 0, 0), by = add_op(&second, KN_ABS, right, 0, 0);
     int low = add_op(&second, KN_FMOD, size, add_op(&second, KN_MUL, by, add_number(&second, 8), 0), 0);
     int near = add_op(&second, KN_REMAINDER, size, by, 0);
