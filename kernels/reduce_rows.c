@@ -7,7 +7,6 @@
 
 #define STRIP         1024    /* bytes of each row that are combined before those after them are asked for */
 #define FAR           4194304 /* bytes that no nearer cache keeps */
-#define GROUP         16      /* rows combined one after the other before partial results are combined in pairs */
 #define WIDE          2048    /* rows that fewer ones are made into */
 #define LEAST_WIDENED 65536   /* elements, at 16 of each of those at least */
 
@@ -84,12 +83,12 @@ static void combine_strips(const struct kn_reduce_pass *p, kn_rows_loop *rows, c
     }
 }
 
-/* Combines the next elements of n rows, GROUP at most, one after the other; returns how many. */
+/* Combines the next elements of n rows, KN_GROUP at most, one after the other; returns how many. */
 static int64_t combine_group(const struct kn_reduce_pass *p, struct kn_walk *w, int64_t i, size_t n, char *lanes)
 {
     kn_rows_loop *rows = p->raw ? p->raw : kn_reduce_rows_loop(p);
     int64_t together = p->plan->slots == 0 && p->r->leaves[0].row.ndim == 1 ? KN_SUMMED_ROWS : 1;
-    int64_t count = p->r->length - i < GROUP ? p->r->length - i : GROUP, k = 0;
+    int64_t count = p->r->length - i < KN_GROUP ? p->r->length - i : KN_GROUP, k = 0;
     bool far = asks_ahead() && together > 1 && n * p->value >= 4 * STRIP &&
                p->r->count * p->r->length >= FAR / (int64_t)p->value;
     while (k < count) {
@@ -151,7 +150,7 @@ static void search_rows(const struct kn_reduce_pass *p, struct kn_walk *w, size_
             memcpy(stack, values, n * p->value);
             kn_spread(RT_INT64, stack + p->block_bytes, &one, n);
         }
-        count = !stored ? 1 : p->r->length - i < GROUP ? p->r->length - i : GROUP;
+        count = !stored ? 1 : p->r->length - i < KN_GROUP ? p->r->length - i : KN_GROUP;
         search(stack, (int64_t *)(void *)(stack + p->block_bytes), values, stored ? p->r->leaves[0].row.strides[0] : 0,
                (size_t)count, i + 1, n);
     }
@@ -193,7 +192,7 @@ static void write_parts(const struct kn_reduce_pass *p)
 enum rt_status kn_reduce_rows(struct kn_reduce_pass *p, struct rt_error *e)
 {
     int levels = 4;
-    for (int64_t groups = p->r->length / GROUP; groups > 0; groups >>= 1) levels++;
+    for (int64_t groups = p->r->length / KN_GROUP; groups > 0; groups >>= 1) levels++;
     size_t grain = (size_t)p->r->count / (size_t)rt_thread_count() + 1;
     grain = grain < 256 ? 256 : grain > KN_BLOCK ? KN_BLOCK : grain;
     enum rt_status status =

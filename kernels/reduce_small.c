@@ -50,16 +50,27 @@ static void product(const struct few *f, enum rt_dtype t, void *to)
     kn_multiply_values(t, f->dtype != t ? block : f->values, f->n, to);
 }
 
-/* In float64 of what is not floating, then rounded. */
-static void mean_rows(const struct few *f, size_t rows, enum rt_dtype result, void *to)
+static enum rt_dtype mean_in(enum rt_dtype t)
+{
+    return rt_dtypes[t].kind == 'f' ? t : RT_FLOAT64;
+}
+
+/* Means of `length` values each from their sums, in float64 of what is not floating, then rounded. */
+static void divide(void *totals, enum rt_dtype t, size_t length, size_t count, enum rt_dtype result, void *to)
 {
     const struct kn_loops *l = kn_host_loops();
-    enum rt_dtype t = rt_dtypes[f->dtype].kind == 'f' ? f->dtype : RT_FLOAT64;
-    _Alignas(64) char totals[KN_BLOCK * 8], lengths[KN_BLOCK * 8];
+    _Alignas(64) char lengths[KN_BLOCK * 8];
+    kn_fill_block(lengths, t, &(struct kn_operand){.is_float = true, .f = (double)length}, count);
+    l->ops[KN_DIV][kn_class_of(t)](totals, totals, lengths, NULL, count);
+    l->convert[kn_class_of(t)][result](to, totals, count);
+}
+
+static void mean_rows(const struct few *f, size_t rows, enum rt_dtype result, void *to)
+{
+    const enum rt_dtype t = mean_in(f->dtype);
+    _Alignas(64) char totals[KN_BLOCK * 8];
     sum_rows(f, rows, t, totals);
-    kn_fill_block(lengths, t, &(struct kn_operand){.is_float = true, .f = (double)f->n}, rows);
-    l->ops[KN_DIV][kn_class_of(t)](totals, totals, lengths, NULL, rows);
-    l->convert[kn_class_of(t)][result](to, totals, rows);
+    divide(totals, t, f->n, rows, result, to);
 }
 
 static void extreme(const struct few *f, bool least, bool place, void *to)
@@ -141,6 +152,56 @@ static bool search_columns(bool least, const struct rt_array *a, bool keepdims, 
     return true;
 }
 
+/* The rows of f->n values, of which there are few, to one, in the order in which reductions combine many columns. */
+static void combine_down(const struct few *f, size_t rows, kn_rows_loop *loop, void *to)
+{
+    const size_t value = rt_dtypes[f->dtype].size;
+    for (size_t i = 0, count; i < rows; i += count) {
+        count = rows - i < KN_SUMMED_ROWS ? rows - i : KN_SUMMED_ROWS;
+        loop(to, (const char *)f->values + i * f->n * value, (ptrdiff_t)f->n, count, i > 0, f->n);
+    }
+}
+
+/* Whether any, or all, of each column are true. */
+static void ask_down(const struct few *f, size_t rows, bool all, void *to)
+{
+    static const enum rt_dtype wide_as[] = {[1] = RT_UINT8, [2] = RT_UINT16, [4] = RT_UINT32, [8] = RT_UINT64};
+    const struct kn_narrow_loops *l = kn_host_loops()->narrow;
+    _Alignas(64) char found[KN_BLOCK * 8];
+    combine_down(f, rows, (all ? l->rows_all : l->rows_any)[f->dtype], found);
+    l->convert[wide_as[rt_dtypes[f->dtype].size]][RT_BOOL](to, found, f->n);
+}
+
+static kn_rows_loop *down_loop(enum kn_reduction k, enum rt_dtype t)
+{
+    const enum kn_op op = k == KN_MIN ? KN_MINIMUM : k == KN_MAX ? KN_MAXIMUM : k == KN_PROD ? KN_MUL : KN_ADD;
+    return kn_host_loops()->rows[op][kn_class_of(t)];
+}
+
+/* Along the first axis of few elements. */
+static bool reduce_down(enum kn_reduction k, const struct rt_array *a, bool keepdims, struct rt_array *out)
+{
+    const enum rt_dtype result = result_of(k, a->dtype), t = k == KN_MEAN ? mean_in(a->dtype) : result;
+    const size_t rows = (size_t)a->shape[0];
+    struct few f = {.dtype = a->dtype, .n = (size_t)rt_array_size(a) / rows, .values = rt_array_host(a)};
+    _Alignas(64) char block[KN_BLOCK * 8], totals[KN_BLOCK * 8];
+    const bool asks = k == KN_ANY || k == KN_ALL;
+    if (!asks && !down_loop(k, t)) return false;
+    char *to = new_result(result, a, 1, keepdims, out);
+    if (!to) return false;
+    if (asks) {
+        ask_down(&f, rows, k == KN_ALL, to);
+        return true;
+    }
+    if (f.dtype != t) {
+        kn_host_loops()->convert[kn_class_of(f.dtype)][t](block, f.values, rows * f.n);
+        f = (struct few){.dtype = t, .n = f.n, .values = block};
+    }
+    combine_down(&f, rows, down_loop(k, t), k == KN_MEAN ? totals : to);
+    if (k == KN_MEAN) divide(totals, t, rows, f.n, result, to);
+    return true;
+}
+
 /* Short rows, of which there are many, are combined in another order. */
 bool kn_small_rows(enum kn_reduction k, const struct rt_array *a, unsigned axes, bool keepdims, struct rt_array *out)
 {
@@ -148,6 +209,9 @@ bool kn_small_rows(enum kn_reduction k, const struct rt_array *a, unsigned axes,
     bool index = k == KN_ARGMIN || k == KN_ARGMAX;
     if (!has_loops(k, a->dtype) || !kn_is_small(a)) return false;
     if (axes == 1 && index && a->ndim > 1) return search_columns(k == KN_ARGMIN, a, keepdims, out);
+    if (axes == 1 && a->shape[0] <= KN_GROUP && rt_array_size(a) / a->shape[0] >= KN_MANY_ROWS)
+        return reduce_down(k, a, keepdims, out);
+    while (last > 0 && axes != 1u << last && a->shape[last] == 1) last--; /* behind it, axes of one element are none */
     if (axes != 1u << last) return false;
     struct few row = {.dtype = a->dtype, .n = (size_t)a->shape[last], .values = rt_array_host(a)};
     for (size_t i = 0; i < last; i++) count *= (size_t)a->shape[i];

@@ -473,13 +473,12 @@ static bool count_along(const struct kn_statistic *s, const struct rt_array *a, 
 
 /* Rows are combined one by one as kn_small_rows does, columns as reductions combine few elements of many: whether those
  * along the axes are, of which b then knows. */
-#define FEWEST 16
 static bool set_results(struct build *b, const struct rt_array *a, unsigned axes)
 {
     int last = a->ndim - 1;
     int64_t size = rt_array_size(a), length = a->shape[last];
     bool rows = (axes == 1u << last && (size / length < KN_MANY_ROWS || length >= KN_SHORT_ROW)) || size == 1;
-    b->down = !rows && axes == 1 && a->shape[0] <= FEWEST && size / a->shape[0] >= KN_MANY_ROWS;
+    b->down = !rows && axes == 1 && a->shape[0] <= KN_GROUP && size / a->shape[0] >= KN_MANY_ROWS;
     b->results = size / (rows ? length : a->shape[0]);
     return rows || b->down;
 }
