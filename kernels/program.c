@@ -385,7 +385,7 @@ enum rt_status kn_apply(enum kn_op op, const struct kn_operand *args, struct rt_
     struct kn_program p;
     struct plain plain;
     if (is_plain(op, args, out, &plain)) return apply_plain(args, &plain, out, e);
-    int nodes[3], result;
+    int nodes[3] = {0}, result;
     kn_program_start(&p);
     for (int i = 0; i < kn_ops[op].arity; i++) {
         enum rt_status status = args[i].array ? kn_program_array(&p, args[i].array, &nodes[i], e)
