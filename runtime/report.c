@@ -107,6 +107,17 @@ static void set_index(struct rt_report *out, uint64_t address, uint64_t start, u
     out->length = (int64_t)(bytes / element);
 }
 
+/* The number of a piece is an index, or a member's: an index where the source, as far as it is known, has one. */
+static void set_piece(const char *numbers, struct rt_report *out)
+{
+    char *end, indexed[sizeof out->name + 1];
+    long n = strtol(numbers, &end, 10);
+    snprintf(indexed, sizeof indexed, "%s[", out->name);
+    if (*end || !strstr(out->first.source, indexed)) return;
+    out->has_index = true;
+    out->index = n;
+}
+
 static void name_argument(const struct rt_entry *entry, size_t i, struct rt_report *out)
 {
     if (entry->params[i].name)
@@ -187,7 +198,11 @@ static void name_place(const struct rt_scene *x, const struct simt_report *r, st
     }
     if (r->symbol) {
         rt_variable_name(r->symbol, out->name, sizeof out->name);
-        if (strstr(r->symbol, PIECE)) return; /* it does not say whether its number is an index or a member's */
+        const char *piece = strstr(r->symbol, PIECE);
+        if (piece) {
+            set_piece(piece + strlen(PIECE), out);
+            return;
+        }
         uint64_t address = r->address;
         if (r->space == PTX_SHARED && address >> 31 == 1) address -= UINT64_C(1) << 32; /* before the start */
         set_index(out, address, r->start, r->bytes, r->size);
