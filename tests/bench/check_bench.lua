@@ -1,7 +1,7 @@
 -- What checks cost kernels with shared memory, those whose threads walk rows, and those that touch places which are
--- looked up or stand between those of others, or update such places by compare-and-swap, or meet in groups: by kernel the
--- ratio of checked to unchecked launches, and both times, the worst first. A word after the script's name chooses those
--- with it in their names; LUNARRAY_THREADS says how many threads run.
+-- looked up or stand between those of others, or update such places by compare-and-swap, or meet in groups, by locks or
+-- across the grid: by kernel the ratio of checked to unchecked launches, and both times, the worst first. A word after
+-- the script's name chooses those with it in their names; LUNARRAY_THREADS says how many threads run.
 local gpu = gpu or require "lunarray"
 local pattern = ...
 local file <close> = assert(io.open("tests/bench/shared_kernels.cu"))
@@ -149,6 +149,15 @@ case("half_scatter_shared", function() g.half_scatter_shared(256, 256)(p128, tot
 case("tile_sort", function() g.tile_sort(1024, 256)(each, oi, n) end)
 case("half_warp_reduce", function() g.half_warp_reduce(1024, 256)(fi, fo, n) end)
 case("tile_scatter", function() g.tile_scatter(64, 256)(p16, oi, tot, 16) end)
+case("producer_global", function() g.producer_global(64, 256)(fi, ft, fo, 32) end)
+case("tile_reduce", function() g.tile_reduce(1024, 256)(fi, ft, fo) end)
+local locks, turns = gpu.zeros(1000, "int32"), gpu.zeros(1, "uint32")
+case("lock_cells 1000", function() g.lock_cells(256, 256)(each, locks, ft, 1000) end)
+case("lock_cells 16", function() g.lock_cells(16, 256)(each, locks, ft, 16) end)
+case("grid_steps", function()
+  turns:fill(0)
+  g.grid_steps(8, 256)(ft, fx, turns, 40)
+end)
 
 local rows = {}
 for _, c in ipairs(cases) do

@@ -1,5 +1,5 @@
-// Threads that meet in other ways than all of a block: barriers by number, and lanes of a warp by masks, around places
-// that come from data. What the checks of the software GPU are measured on besides (check_bench.lua). Blocks of 256.
+// Threads that meet in other ways than all of a block: barriers by number, lanes of a warp by masks, locks, and barriers
+// of the grid, around places that come from data. What the checks of the software GPU are measured on besides (check_bench.lua). Blocks of 256.
 #define SYNC(id, count) asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(count) : "memory")
 #define ARRIVE(id, count) asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(count) : "memory")
 extern "C" {
@@ -120,5 +120,63 @@ __global__ void tile_scatter(const int *p, int *t, int *y, int rounds) { // p: i
     __syncwarp(mask);
   }
   y[i] = v;
+}
+// producer_consumer with the buffers in global memory: r has 256 for each block.
+__global__ void producer_global(const float *x, float *r, float *y, int tiles) {
+  int me = threadIdx.x % 128, from = blockIdx.x * tiles * 128;
+  r += blockIdx.x * 256;
+  if (threadIdx.x < 128) {
+    for (int t = 0; t < tiles; t++) {
+      if (t > 1) SYNC(3 + t % 2, 256);
+      r[t % 2 * 128 + me] = x[from + t * 128 + me];
+      ARRIVE(1 + t % 2, 256);
+    }
+  } else {
+    for (int t = 0; t < tiles; t++) {
+      SYNC(1 + t % 2, 256);
+      y[from + t * 128 + me] = r[t % 2 * 128 + (me ^ 5)];
+      if (t + 2 < tiles) ARRIVE(3 + t % 2, 256);
+    }
+  }
+}
+// Tiles of 16 lanes sum up in global memory.
+__global__ void tile_reduce(const float *x, float *t, float *y) {
+  int i = blockIdx.x * 256 + threadIdx.x, lane = threadIdx.x % 16;
+  unsigned mask = 0xffffu << threadIdx.x % 32 / 16 * 16;
+  t[i] = x[i];
+  __syncwarp(mask);
+  for (int s = 8; s; s /= 2) {
+    if (lane < s) t[i] += t[i + s];
+    __syncwarp(mask);
+  }
+  if (!lane) y[i / 16] = t[i];
+}
+// A lock for each of `cells` sums.
+__global__ void lock_cells(const int *p, int *locks, float *sum, int cells) {
+  int c = p[blockIdx.x * 256 + threadIdx.x] % cells;
+  for (bool done = false; !done;)
+    if (atomicCAS(&locks[c], 0, 1) == 0) {
+      __threadfence();
+      sum[c] += 1.0f;
+      __threadfence();
+      atomicExch(&locks[c], 0);
+      done = true;
+    }
+}
+// Steps of a stencil with a barrier of the grid by a counter in between, which begins at 0.
+__global__ void grid_steps(float *a, float *b, unsigned *arrived, int steps) {
+  int n = gridDim.x * 256, i = blockIdx.x * 256 + threadIdx.x;
+  for (int s = 0; s < steps; s++) {
+    float *from = s % 2 ? b : a, *to = s % 2 ? a : b;
+    to[i] = 0.5f * (from[(i + 1) % n] + from[(i + n - 1) % n]);
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      atomicAdd(arrived, 1);
+      while (*(volatile unsigned *)arrived < gridDim.x * (s + 1)) {}
+      __threadfence();
+    }
+    __syncthreads();
+  }
 }
 }
