@@ -153,6 +153,19 @@ __global__ void chain(volatile int *turn, int *out) {  // each lane waits for th
   __threadfence();
   *turn = t - 1;
 }
+__global__ void pairs(int n, ulonglong2 *at, int *torn) {  // block 0 stores two equal numbers at once, the other looks
+  unsigned long long a, b;
+  at += threadIdx.x;
+  if (blockIdx.x == 0) {
+    for (long long k = 1; k <= n; k++)
+      asm volatile("st.relaxed.gpu.v2.u64 [%0], {%1, %1};" :: "l"(at), "l"(k * 0x100000001) : "memory");
+  } else {
+    do {
+      asm volatile("ld.relaxed.gpu.v2.u64 {%0, %1}, [%2];" : "=l"(a), "=l"(b) : "l"(at) : "memory");
+      if (a != b) atomicAdd(torn, 1);
+    } while ((int)a < n);
+  }
+}
 __global__ void lock_and_trap(volatile int *never) {
   if (blockIdx.x == 1) __trap();
   while (*never == 0) {}
@@ -177,6 +190,12 @@ t.test("a barrier of more blocks than are resident here, as a larger GPU has the
   if gpu.device().name ~= "simt" then t.skip("it depends on the GPU") end
   k.heat(blocks, 256)(n, 4, count, a, b)
   t.eq(count:item(), 4 * blocks)
+end)
+
+t.test("two numbers that are stored at once are seen at once", function()
+  local at, torn = gpu.zeros(64, "uint64"), gpu.zeros(1, "int32")
+  k.pairs(2, 32)(200000, at, torn)
+  t.eq(torn:item(), 0)
 end)
 
 t.test("a token that goes round the blocks", function()
