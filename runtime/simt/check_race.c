@@ -277,7 +277,7 @@ static uint32_t runs_of(const struct access *a, uint32_t m)
 uint32_t simt_race_distinct(const struct access *a, uint32_t m)
 {
     uint32_t kept = 0;
-    uint64_t last = 0, before = 0;
+    uint64_t last = UINT64_MAX, before = UINT64_MAX; /* where no lane is: shared memory begins at 0 */
     unsigned warp = (unsigned)a->warp->index, one = 0, other = 0;
     bool apart = simt_check_differ(a->block, warp);
     EACH_LANE(l, m)

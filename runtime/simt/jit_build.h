@@ -351,6 +351,8 @@ struct jit_words {
     int64_t step, stride;
     int count;
 };
+/* Jumps unless two vectors of words are the same; `a` is lost. */
+void simt_jit_jump_unless_equal(struct jit *j, int a, int b, int label);
 /* Jumps unless all may read the words. */
 void simt_jit_compare_tags(struct jit *j, const struct jit_words *w, int moment, int label);
 /* Words that no other thread touched in this epoch become the access's; else jumps. Keeps all registers but rax, rcx

@@ -26,6 +26,12 @@ static void jump_if_any(struct jit *j, int reg, int label)
     x86_jump_if(&j->x, CC_NE, label);
 }
 
+void simt_jit_jump_unless_equal(struct jit *j, int a, int b, int label)
+{
+    simt_jit_put(j, xor_w, a, a, b);
+    jump_if_any(j, a, label);
+}
+
 /* The tags at RAX or RDX of the words of a half from byte k on. */
 static struct x86_mem tags_at(const struct jit_words *w, int table, int half, int64_t k)
 {
@@ -326,10 +332,61 @@ static void claim_for_lanes(struct jit *j, const struct jit_insn *n, const struc
     end_borrowing(j, &b, no, label);
 }
 
+/* ---- what others have read, too ---- */
+/* `to`: the lanes' tags for words that nobody else read in this epoch, else `many`, which are greater. */
+static void add_readers(struct jit *j, const struct borrowed *b, struct x86_mem tags, int many)
+{
+    const struct x86_vop sub_w = {1, 1, 0, 0xfa}, and_w = {1, 1, 0, 0xdb};
+    int past = b->reg[0], me = b->reg[1], other = b->reg[2], to = b->reg[3];
+    simt_jit_put_mem(j, max_u, other, past, tags);
+    simt_jit_put(j, xor_w, other, other, past);
+    simt_jit_put_mem(j, xor_w, to, me, tags);
+    simt_jit_put(j, min_u, other, other, to);
+    simt_jit_put_mem(j, min_u, other, other, simt_jit_equal_at(j, 1, false));
+    simt_jit_put(j, xor_w, to, to, to);
+    simt_jit_put(j, sub_w, to, to, other);
+    simt_jit_put(j, and_w, to, to, many);
+    simt_jit_put(j, max_u, to, to, me);
+}
+
+/* Reads of words that were written in epochs before: neighbours take the same ones, one after the other. */
+static void claim_beside_others(struct jit *j, const struct jit_insn *n, const struct jit_words *w, int label)
+{
+    struct x86 *x = &j->x;
+    struct borrowed b;
+    int no = x86_label(x), many;
+    check_room(j, label);
+    check_apart(j, w, label);
+    x86_rm(x, ALU_MOV, true, RAX, QUIET(written));
+    x86_rm(x, ALU_MOV, true, RDX, QUIET(tags));
+    borrow(j, &b, 5);
+    many = b.reg[4];
+    compare_past(j, w, &b, no);
+    x86_rm(x, ALU_MOV, false, RCX, QUIET(first));
+    x86_imm(x, ALU_SUB, false, RCX, 1);
+    simt_jit_spread(j, false, b.reg[0], RCX);
+    simt_jit_spread_from(j, false, many, QUIET(many));
+    first_lanes(j, w, b.reg[1]);
+    for (int h = 0; h < 2; h++)
+        for (int64_t k = 0; k < w->bytes; k += vector_bytes(j)) {
+            if (h || k) next_lanes(j, w, b.reg[1]);
+            add_readers(j, &b, tags_at(w, RDX, h, k), many);
+            simt_jit_store(j, tags_at(w, RDX, h, k), b.reg[3]);
+        }
+    write_note(j, n, w);
+    end_borrowing(j, &b, no, label);
+}
+
 void simt_jit_claim_tags(struct jit *j, const struct jit_insn *n, const struct jit_words *w, int label)
 {
-    if (w->own)
-        claim_for_lanes(j, n, w, label);
-    else
-        claim_for_all(j, n, w, label);
+    if (!w->own || n->kind == JK_STORE) {
+        (w->own ? claim_for_lanes : claim_for_all)(j, n, w, label);
+        return;
+    }
+    int met = x86_label(&j->x), done = x86_label(&j->x);
+    claim_for_lanes(j, n, w, met);
+    x86_jump(&j->x, done);
+    x86_bind(&j->x, met);
+    claim_beside_others(j, n, w, label);
+    x86_bind(&j->x, done);
 }

@@ -234,18 +234,74 @@ void simt_jit_call_some(struct jit *j, const struct jit_insn *n, const int bases
     call_rows(j, n, bases, f, QUICK_SOME, more, leave);
 }
 
+/* Lanes whose addresses turn out to be a row of words, all 32 of which run: what `find_words` says of those that are
+ * one by their form. Jumps to `other` unless all is done. */
+static void claim_row(struct jit *j, const struct jit_insn *n, int base, int first, int other)
+{
+    struct x86 *x = &j->x;
+    const struct x86_mem lane = x86_at(REG_FRAME, (int32_t)j->slots[n->reads[0]].offset);
+    const struct jit_form row = {FORM_LINEAR, 4, 16 * 4, 0};
+    const struct group g = {4, 4, 1, 0};
+    const struct x86_vop sub_w = {1, 1, 0, 0xfa};
+    const int bases[2] = {base, base}, d = simt_jit_scratch(j);
+    const struct jit_words w = {.bases = bases,
+                                .offsets = {(int32_t)n->i->imm, (int32_t)n->i->imm + 16 * 4},
+                                .halves = 2,
+                                .own = true,
+                                .bytes = 16 * 4,
+                                .step = 4,
+                                .count = 1};
+    if (j->zone) {
+        x86_imm(x, ALU_CMP, false, REG_MASK, -1);
+        x86_jump_if(x, CC_NE, other);
+    }
+    simt_jit_spread_from(j, false, first, lane);
+    x86_rm(x, ALU_MOV, false, base, lane);
+    for (int p = 0; p < simt_jit_part_count(j, false); p++) {
+        int32_t lanes[16];
+        for (int l = 0; l < 16; l++) lanes[l] = 4 * (l + p * simt_jit_lanes(j, false));
+        int a = simt_jit_peek(j, n->reads[0], p, d);
+        simt_jit_put_mem(j, sub_w, d, a, x86_at_label(x86_constant(x, lanes)));
+        simt_jit_jump_unless_equal(j, d, first, other);
+    }
+    check_window(j, n, base, row, &g, other);
+    if (n->kind == JK_STORE) {
+        simt_jit_claim_tags(j, n, &w, other);
+        return;
+    }
+    int fine = x86_label(x), differ = x86_label(x);
+    simt_jit_compare_tags(j, &w, first, differ);
+    x86_jump(x, fine);
+    x86_bind(x, differ);
+    simt_jit_claim_tags(j, n, &w, other);
+    x86_bind(x, fine);
+}
+
 void simt_jit_call_scattered(struct jit *j, const struct jit_insn *n, uint64_t more, int leave)
 {
-    int over = x86_label(&j->x);
+    struct x86 *x = &j->x;
+    int over = x86_label(x), other = x86_label(x), section = x->now;
+    bool words = n->op && n->i->size == 4 && n->i->count == 1;
+    int base = words ? simt_jit_new_gpr(j) : -1, first = words ? simt_jit_new_vector(j) : -1;
     if (!j->program->places[n->i - j->program->code].unsteady || simt_jit_still_variable(j, n)) pass_steady(j, n, over);
     for (int k = 0; k < (n->kind == JK_STORE ? n->read_count : 1); k++) simt_jit_write_all(j, n->reads[k]);
+    if (words) {
+        claim_row(j, n, base, first, other);
+        if (section == X86_COLD) x86_jump(x, over);
+        x->now = X86_COLD;
+        x86_bind(x, other);
+    }
     keep(j, false);
     if (j->zone)
-        x86_rr(&j->x, ALU_MOV, false, RCX, REG_MASK);
+        x86_rr(x, ALU_MOV, false, RCX, REG_MASK);
     else
-        x86_load_imm(&j->x, RCX, FULL);
+        x86_load_imm(x, RCX, FULL);
     call(j, n, 0, QUICK_SCATTERED, more, leave);
-    x86_bind(&j->x, over);
+    if (words) {
+        x86_jump(x, over);
+        x->now = section;
+    }
+    x86_bind(x, over);
 }
 
 void simt_jit_meet(struct jit *j)

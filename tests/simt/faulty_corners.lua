@@ -556,11 +556,11 @@ for _, apart in ipairs { 1, 4, 16 } do
 end
 
 t.test("shared memory that the launch gives none of", function()
-  local k = gpu.kernel "__global__ void k(int *y) { extern __shared__ int s[]; s[threadIdx.x] = 1; y[0] = s[0]; }"
-  local found = gpu.check(function() k(1, 4)(ints(1)) end)
+  local k = gpu.kernel "__global__ void k(int *y) { extern __shared__ int s[]; s[threadIdx.x] = 1; y[threadIdx.x] = s[threadIdx.x]; }"
+  local found = gpu.check(function() k(1, 4)(ints(4)) end)
   t.eq(found[1].kind, "out of bounds")
   assert(found[1].hint:find("extern __shared__ array stand in the launch's configuration, behind grid and block: k(grid, block, bytes)", 1, true))
-  t.eq(#gpu.check(function() k(1, 4, 16)(ints(1)) end), 0)
+  t.eq(#gpu.check(function() k(1, 4, 16)(ints(4)) end), 0)
 end)
 
 t.test("a shared array that the compiler takes apart", function()
