@@ -584,14 +584,11 @@ enum rt_status kn_host_run(const struct kn_program *p, const struct rt_array *ou
     if (!tiled && is_straight(&r)) r.plan.block = grain;
     int workers = n > grain || n > KN_GRAIN ? rt_thread_count() : 1;
     r.scratch_bytes = kn_plan_scratch(&r.plan) + (tiled ? tiles.bytes : 0);
-    char *heap = NULL;
-    r.scratch = stack;
-    if (r.scratch_bytes * (size_t)workers > sizeof stack) {
-        heap = r.scratch = rt_alloc(r.scratch_bytes * (size_t)workers);
-        if (!heap)
-            return rt_fail(e, RT_NOMEM, "out of memory: %zu bytes for evaluating in blocks",
-                           r.scratch_bytes * (size_t)workers);
-    }
+    const size_t bytes = r.scratch_bytes * (size_t)workers;
+    char *heap = bytes > sizeof stack ? rt_alloc(bytes) : NULL;
+    if (bytes > sizeof stack && !heap)
+        return rt_fail(e, RT_NOMEM, "out of memory: %zu bytes for evaluating in blocks", bytes);
+    r.scratch = heap ? heap : stack;
     if (tiled)
         kn_tiles_run(&tiles, &r);
     else if (broadcast)

@@ -460,6 +460,21 @@ __global__ void jacobi_block(const float *x, float *y, int rounds) { // several 
   for (int r = 0; r < rounds; r++) { s[!from][t] = 0.5f * (s[from][t - 1] + s[from][t + 1]); from = !from; __syncthreads(); }
   y[i] = s[from][t];
 }
+__global__ void least_path(const int *x, int *y, int n, int rounds) { // neighbours, clamped where the rows of all end
+  __shared__ int from[256], to[256];
+  int t = threadIdx.x, i = blockIdx.x * 256 + t, last = n - 1 - (int)blockIdx.x * 256 < 255 ? n - 1 - (int)blockIdx.x * 256 : 255;
+  int left = t > 0 ? t - 1 : 0, right = t < last ? t + 1 : last;
+  if (t <= last) from[t] = x[i];
+  __syncthreads();
+  for (int r = 0; r < rounds; r++) {
+    bool inside = t > r && t < 255 - r && t <= last;
+    if (inside) to[t] = min(from[left], min(from[t], from[right])) + r;
+    __syncthreads();
+    if (inside) from[t] = to[t];
+    __syncthreads();
+  }
+  if (t <= last) y[i] = from[t];
+}
 __global__ void fft_block(const float2 *x, float2 *y) {
   __shared__ float2 s[512];
   int t = threadIdx.x, base = blockIdx.x * 512;

@@ -63,4 +63,38 @@ faulty("a counter that is read behind its updates", [[__global__ void k(int *out
   out[threadIdx.x] = count;
 }]], function(k) k(1, 64)(ints(64)) end, { kind = "race", name = "count", hint = "__syncthreads() is missing between lines 5 and 6" })
 
+t.test("shared memory that the launch gives none of", function()
+  local k = gpu.kernel "__global__ void k(int *y) { extern __shared__ int s[]; s[threadIdx.x] = 1; y[threadIdx.x] = s[threadIdx.x]; }"
+  local found = gpu.check(function() k(1, 4)(ints(4)) end)
+  t.eq(found[1].kind, "out of bounds")
+  assert(found[1].hint:find("extern __shared__ array stand in the launch's configuration, behind grid and block: k(grid, block, bytes)", 1, true))
+  t.eq(#gpu.check(function() k(1, 4, 16)(ints(4)) end), 0)
+end)
+
+t.test("a shared array that the compiler takes apart", function()
+  local k = gpu.kernel [[__global__ void k(int *y) { __shared__ int few[2];
+    if (threadIdx.x == 0) few[0] = 3;
+    if (threadIdx.x == 40) few[1] = 4;
+    __syncthreads();
+    y[threadIdx.x] = few[0] + few[1];
+    if (threadIdx.x == 40) few[1] = 5;
+  }]]
+  local found = gpu.check(function() k(1, 64)(ints(64)) end)
+  t.eq(#found, 1)
+  t.eq(found[1].name, "few")
+  t.eq(found[1].line - found[1].other.line, 1)
+  t.eq(found[1].index, 1)
+  k = gpu.kernel [[struct pair { int a, b; };
+__global__ void k(int *y) { __shared__ pair s;
+  if (threadIdx.x == 0) s.a = 3, s.b = 4;
+  __syncthreads();
+  y[threadIdx.x] = s.a + s.b;
+  if (threadIdx.x == 40) s.b = 5;
+}]]
+  found = gpu.check(function() k(1, 64)(ints(64)) end)
+  t.eq(#found, 1)
+  t.eq(found[1].index, nil)
+  t.eq(found[1].name, "s")
+end)
+
 t.done()
