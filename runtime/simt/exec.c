@@ -20,14 +20,19 @@
 #define MOST_BYTES        ((size_t)1 << 30) /* of blocks beyond those that are resident */
 #define VAIN_ROUNDS       4 /* that all blocks look in vain for what others do, until more are resident */
 
+/* The code is for 32 lanes, and the kernel one that lets them repeat others. */
+static void repeat_threads(struct warp *w, const unsigned block[3])
+{
+    w->exists = FULL;
+    for (uint32_t l = 0; l < SIMT_WARP; l++)
+        for (int d = 0; d < 3; d++) w->tid[d][l] = simt_jit_thread(block, d, l);
+}
+
 static void place_threads(struct warp *w, const unsigned block[3])
 {
     uint32_t n = block[0] * block[1] * block[2], t = (uint32_t)w->index * SIMT_WARP;
-    if (w->worker->jit &&
-        n < SIMT_WARP) { /* the code is for 32 lanes, and the kernel one that lets them repeat others */
-        w->exists = FULL;
-        for (uint32_t l = 0; l < SIMT_WARP; l++)
-            for (int d = 0; d < 3; d++) w->tid[d][l] = simt_jit_thread(block, d, l);
+    if (w->worker->jit && n < SIMT_WARP) {
+        repeat_threads(w, block);
         return;
     }
     uint32_t x = t % block[0], y = t / block[0] % block[1], z = t / block[0] / block[1];
