@@ -347,7 +347,7 @@ bundle: all
 	@for l in $$(ldconfig -p | awk '/libzmq.so.5 |libopenblas.so.0 |libpng16.so.16 |libz.so.1 / {print $$NF}'); do cp -L $$l $(BUNDLE)/lib/; done
 	@for f in $(BUNDLE)/lunarray $(BUNDLE)/lib/*.so*; do ldd $$f; done | awk '/=> \// {print $$3}' | sort -u | \
 	  grep -vE '/($(NOT_BUNDLED))' | xargs -I{} cp -L -n {} $(BUNDLE)/lib/
-	@for f in $(BUNDLE)/lib/*; do chmod u+w $$f; done; strip -S $(BUNDLE)/lib/* $(patsubst $(BUILD)/%,$(BUNDLE)/%,$(PRODUCTS)) 2>/dev/null; true
+	@for f in $(BUNDLE)/lib/*; do chmod u+w $$f; done; strip $(BUNDLE)/lib/* $(patsubst $(BUILD)/%,$(BUNDLE)/%,$(PRODUCTS)) 2>/dev/null; true
 	@echo "$(BUNDLE): $$(du -sh $(BUNDLE) | cut -f1)"
 # Runs an existing bundle as it is: the GPU machine may lack what building one needs.
 gpu-check:
