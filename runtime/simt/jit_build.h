@@ -355,8 +355,8 @@ struct jit_words {
 void simt_jit_jump_unless_equal(struct jit *j, int a, int b, int label);
 /* Jumps unless all may read the words. */
 void simt_jit_compare_tags(struct jit *j, const struct jit_words *w, int moment, int label);
-/* Words that no other thread touched in this epoch become the access's; else jumps. Keeps all registers but rax, rcx
- * and rdx. */
+/* Words that no other thread touched in this epoch, or of a read those that others have only read, become the access's;
+ * else jumps. Keeps all registers but rax, rcx and rdx. */
 void simt_jit_claim_tags(struct jit *j, const struct jit_insn *n, const struct jit_words *w, int label);
 /* May the block of code run again before the warp is done? */
 bool simt_jit_repeats(const struct jit *j);

@@ -1,6 +1,6 @@
 /* Generated code that does for itself what check_shared.c does with the tags of shared memory, where all words of an
- * access are alike: all may read them already, or nobody but the lanes themselves touched them in this epoch. Then the
- * words' tags become those of the access, which is noted. */
+ * access are alike: all may read them already, or nobody but the lanes themselves touched them in this epoch, or nobody
+ * wrote them in it and they are read. Then the words' tags become those of the access, which is noted. */
 #include "runtime/simt/jit_build.h"
 
 static const struct x86_vop xor_w = {1, 1, 0, 0xef}, add_w = {1, 1, 0, 0xfe}, max_u = {2, 1, 0, 0x3f},

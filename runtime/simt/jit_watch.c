@@ -1,7 +1,7 @@
-/* Accesses that an observer watches, from linear addresses: it is asked, by `quick`, before the vector moves, unless
- * code can see for itself that all is right: in shared memory by the tags of words (jit_tags.c), in global memory by
- * the records of lines (jit_lines.c). Loads that follow each other by equal steps from one address are asked for
- * together.
+/* Accesses that an observer watches, from linear addresses, or from others, which may turn out to be a row: it is
+ * asked, by `quick`, before the vector moves, unless code can see for itself that all is right: in shared memory by the
+ * tags of words (jit_tags.c), in global memory by the records of lines (jit_lines.c). Loads that follow each other by
+ * equal steps from one address are asked for together.
  */
 #include <string.h>
 #include "runtime/simt/jit_build.h"
