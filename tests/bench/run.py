@@ -158,8 +158,9 @@ def arrays(binary, python, scratch, only=""):
         row(name, value, "NumPy", theirs.get(name), floors[name])
 
 
-def small_arrays(binary):
-    subprocess.run([binary, "tests/bench/small_bench.lua"], check=True)
+def small_arrays(binary, python):
+    beside = [python, "tests/bench/small_bench.py", "--binary", binary]
+    subprocess.run(beside if os.path.exists(python) else [binary, "tests/bench/small_bench.lua"], check=True)
 
 
 def kernel_times(command, env=None):
@@ -288,10 +289,10 @@ def main():
             return subprocess.run([python, script, "--binary", binary]).returncode
         if a.only is not None:
             arrays(binary, python, scratch, a.only)
-            return small_arrays(binary) if a.only == "small" else None
+            return small_arrays(binary, python) if a.only == "small" else None
         start_and_launch(binary, scratch)
         arrays(binary, python, scratch)
-        small_arrays(binary)
+        small_arrays(binary, python)
         software_gpu(binary, scratch)
         notebook(binary, python, scratch)
     finally:
