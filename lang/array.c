@@ -1,59 +1,10 @@
-/* The array userdata: its life cycle, its fields and how values go between Lua and elements. The userdata is a struct
- * lg_array (lazy.h), which begins with a struct rt_array; one without a storage is empty: just made, or released by
- * free,
- * __close or __gc. */
+/* The array userdata: its fields and how values go between Lua and elements. How one comes and goes is in life.c. */
 #include <string.h>
 #include "lang/array.h"
 #include "lang/closest.h"
 #include "lang/complex.h"
 #include "lang/index.h"
 #include "lang/lazy.h"
-
-/* The places in the registry of the metatable, besides its name, and of the methods: found by address, without hashing
- * a string each time. */
-static const char metatable_key;
-static const char methods_key;
-
-/* The dtype of an array that was released, which tells it from one just made. */
-#define FREED RT_DTYPE_COUNT
-
-/* Arrays that were released on this thread: by it are known calls that may have run a finalizer. */
-static _Thread_local unsigned long released;
-
-/* Quicker than a look at the metatable. */
-struct rt_array *lg_test_array(lua_State *L, int idx)
-{
-    struct lg_array *l = lua_touserdata(L, idx);
-    return l && lua_rawlen(L, idx) == sizeof *l && l->mark == &metatable_key ? &l->array : NULL;
-}
-
-/* A buffer of an array's size may lie where one was, and then has all of it but the metatable. */
-void lg_check_frame(lua_State *L)
-{
-    for (int idx = lua_gettop(L); idx > 0; idx--) {
-        const struct rt_array *a = lg_test_array(L, idx);
-        if (!a || a->dtype != FREED || !lua_getmetatable(L, idx)) continue;
-        luaL_error(L, "the array was freed by a finalizer while it was in use");
-    }
-}
-
-struct rt_array *lg_new_array(lua_State *L)
-{
-    lg_memory_enter(L);
-    const unsigned long before = released;
-    struct lg_array *l = lua_newuserdatauv(L, sizeof *l, 0);
-    *l = (struct lg_array){.mark = &metatable_key};
-    struct rt_array *a = &l->array;
-    if (released != before) lg_check_frame(L);
-    lua_rawgetp(L, LUA_REGISTRYINDEX, &metatable_key);
-    lua_setmetatable(L, -2);
-    return a;
-}
-
-void lg_push_methods(lua_State *L)
-{
-    lua_rawgetp(L, LUA_REGISTRYINDEX, &methods_key);
-}
 
 static void raise_no_array(lua_State *L, int idx, const char *expected)
 {
@@ -88,12 +39,6 @@ struct rt_array *lg_check_target(lua_State *L, int idx)
     struct rt_array *a = lg_check_array(L, idx);
     lg_before_write(L, a);
     return a;
-}
-
-void lg_array_drop(struct rt_array *a)
-{
-    lg_wait_no_more(a);
-    rt_array_release(a);
 }
 
 bool lg_is_scalar(lua_State *L, int idx)
@@ -176,24 +121,6 @@ void lg_push_element(lua_State *L, const struct rt_array *a)
         p = value;
     }
     lg_push_scalar(L, a->dtype, p);
-}
-
-static int collect(lua_State *L)
-{
-    struct rt_array *a = lg_test_array(L, 1);
-    if (!a) luaL_typeerror(L, 1, "array");
-    lg_array_drop(a);
-    a->dtype = FREED;
-    released++;
-    return 0;
-}
-
-/* What still reads it is evaluated now, so that its memory does go. */
-static int release(lua_State *L)
-{
-    const struct rt_array *a = lg_test_array(L, 1);
-    if (a && a->storage && !lg_waits(a)) lg_before_write(L, a);
-    return collect(L);
 }
 
 static int shape_tostring(lua_State *L)
@@ -462,12 +389,8 @@ static int array_call(lua_State *L)
         "x.real and x.imag are arrays themselves");
 }
 
-static int array_free(lua_State *L)
-{
-    return release(L);
-}
 const struct lg_function lg_array_methods[] = {
-    {"free", array_free, "x:free()",
+    {"free", lg_array_free, "x:free()",
      "Releases the array's memory now and not when Lua collects it.\n"
      "Any later use of x is an error. Memory that views of x still show stays until they are gone, too. Freeing twice "
      "is fine. `local x <close> = ...` does the same at the end of a block.",
@@ -497,10 +420,17 @@ static void push_field_table(lua_State *L)
 
 void lg_open_array(lua_State *L)
 {
-    static const luaL_Reg meta[] = {
-        {"__gc", collect},          {"__close", release},     {"__newindex", array_set}, {"__len", array_len},
-        {"__lt", compare},          {"__le", compare},        {"__concat", concat},      {"__tostring", array_tostring},
-        {"__fields", array_fields}, {"__pairs", array_pairs}, {"__call", array_call},    {0}};
+    static const luaL_Reg meta[] = {{"__close", lg_array_free},
+                                    {"__newindex", array_set},
+                                    {"__len", array_len},
+                                    {"__lt", compare},
+                                    {"__le", compare},
+                                    {"__concat", concat},
+                                    {"__tostring", array_tostring},
+                                    {"__fields", array_fields},
+                                    {"__pairs", array_pairs},
+                                    {"__call", array_call},
+                                    {0}};
     static const struct lg_function *const functions[] = {
         lg_create_functions,     lg_reduce_functions,   lg_memory_functions,      lg_random_functions,
         lg_join_functions,       lg_lazy_functions,     lg_einsum_functions,      lg_io_functions,
@@ -519,6 +449,7 @@ void lg_open_array(lua_State *L)
         lg_rotate_functions,     lg_unique_functions,     lg_convolve_functions, lg_conv_volume_functions,
         lg_adaptive_functions,   lg_bits_functions,       lg_overlap_functions};
     lg_memory_enter(L);
+    lg_open_lazy(L);
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) lg_register(L, "gpu", functions[i]);
     for (size_t i = 0; i < sizeof both / sizeof *both; i++) lg_register(L, "gpu", both[i]);
     lg_open_random(L);
@@ -537,10 +468,7 @@ void lg_open_array(lua_State *L)
     lua_pushliteral(L, "array"); /* as messages call one */
     lua_setfield(L, -2, "__name");
     luaL_setfuncs(L, meta, 0);
-    lua_pushvalue(L, -1);
-    lua_rawsetp(L, LUA_REGISTRYINDEX, &metatable_key);
-    lua_pushvalue(L, -2);
-    lua_rawsetp(L, LUA_REGISTRYINDEX, &methods_key);
+    lg_open_lives(L);
     lua_pushvalue(L, -2);
     lua_setfield(L, -2, "__methods"); /* for completion */
     lg_open_ops(L);

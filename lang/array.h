@@ -83,9 +83,13 @@ int lg_check_axis(lua_State *L, int idx, int ndim);
 void lg_memory_enter(lua_State *L);
 /* Collects garbage when that costs less than computing or copying so many bytes; returns whether it did. */
 bool lg_memory_collect(lua_State *L, size_t bytes);
+/* lang/life.c */
 /* Gives up what the array refers to. Never raises. */
 void lg_array_drop(struct rt_array *a);
-
+int lg_array_free(lua_State *L); /* x:free() */
+/* Makes arrays release what they refer to when Lua frees them: the methods and the metatable are at the top of the
+ * stack, in this order from below. */
+void lg_open_lives(lua_State *L);
 /* Raises when an array in the stack frame was freed. Making any object may run Lua's collector, and a finalizer written
  * in Lua may free an array that the function running now has checked already: lg_new_array and lg_push_host_copy look
  * at the frame again when they have made theirs. [raises] */

@@ -47,18 +47,20 @@ static void put(struct lg_heap *h, void *block, size_t bytes)
 
 void *lg_heap_allocate(void *heap, void *block, size_t former, size_t bytes)
 {
-    if (!block) return bytes ? take(heap, bytes) : NULL; /* `former` is then a type */
+    struct lg_heap *h = heap;
+    if (!block) return bytes ? take(h, bytes) : NULL; /* `former` is then a type */
     if (bytes == 0) {
-        put(heap, block, former);
+        if (former == h->ending) h->end(block, former);
+        put(h, block, former);
         return NULL;
     }
     const bool fits = bytes <= former || malloc_usable_size(block) >= bytes;
     if (units_of(former) == units_of(bytes) && bytes <= LG_HEAP_LARGEST && fits) return block;
     if (former > LG_HEAP_LARGEST && bytes > LG_HEAP_LARGEST) return realloc(block, bytes);
-    void *b = take(heap, bytes);
+    void *b = take(h, bytes);
     if (!b) return bytes < former ? block : NULL; /* Lua counts on blocks that shrink */
     memcpy(b, block, former < bytes ? former : bytes);
-    put(heap, block, former);
+    put(h, block, former);
     return b;
 }
 

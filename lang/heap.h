@@ -14,6 +14,8 @@ struct lg_heap_block;
 struct lg_heap {
     struct lg_heap_block *freed[LG_HEAP_LARGEST / LG_HEAP_UNIT + 1]; /* by their units */
     size_t kept;                                                     /* bytes of them all */
+    size_t ending;                                                   /* Blocks of so many bytes, unless it is 0, */
+    void (*end)(void *block, size_t bytes);                          /* are given to this before they are freed. */
 };
 
 /* A lua_Alloc, whose first argument is the heap. All blocks are malloc's, so that a state may change to it from another

@@ -32,6 +32,11 @@ static struct waiting *find_waiting(lua_State *L)
     return w;
 }
 
+void lg_open_lazy(lua_State *L)
+{
+    find_waiting(L);
+}
+
 bool lg_explains(lua_State *L)
 {
     return find_waiting(L)->explains;

@@ -13,11 +13,13 @@ struct lg_array {
     bool reduces;                     /* and holds what is much larger than itself */
     unsigned stream;                  /* that was current when it was made: its number, 0 the default one */
     struct lg_array *next, **link;    /* in the list of those that wait */
-    const void *mark;                 /* of all arrays the same, and of no other userdata */
+    uintptr_t mark;                   /* of this array here, and of nothing else: life.c */
 };
 
 enum lg_laziness { LG_LAZY_NEVER, LG_LAZY_LARGE, LG_LAZY_ALWAYS };
 
+/* Makes the list of those that wait, before there is any array: life.c says why. [raises] */
+void lg_open_lazy(lua_State *L);
 /* Evaluates what waits for another stream than the current one: it must be part of no work there. [raises] */
 void lg_bring_over(lua_State *L, struct rt_array *a);
 bool lg_waits(const struct rt_array *a);

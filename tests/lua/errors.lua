@@ -223,7 +223,7 @@ t.test("foreign values", function()
     t.raises("", gpu.zeros, 3, bad ~= nil and (type(bad) == "table" and { nonsense = 1 } or bad))
   end
   t.raises("array expected", getmetatable(x).__len, io.stdout)
-  t.raises("expected", getmetatable(x).__gc, io.stdout)
+  t.raises("expected", getmetatable(x).__close, io.stdout)
   t.raises("expected", getmetatable(gpu.device()).__index, x, "name")
 end)
 

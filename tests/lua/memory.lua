@@ -140,6 +140,32 @@ for _, device in ipairs(t.devices()) do
     below()
   end)
 
+  test("garbage of every kind, and arrays that finalizers still use", function()
+    collect()
+    local before, sum = in_use(), nil
+    do
+      local x = gpu.ones(1 << 16, device)
+      local view, waits = x["2:9"], gpu.lazy() and x + 1
+      assert(view:sum() == 8 and waits.size == 1 << 16)
+      setmetatable({ x + 2 }, { __gc = function(o) sum = o[1]:sum() end })
+    end
+    collect()
+    t.eq(in_use(), before)
+    t.eq(sum, 3 << 16)
+    -- Blocks of Lua's heap as large as an array's, in which arrays were before.
+    for round = 1, 20 do
+      local kept = {}
+      for i = 1, 200 do kept[i] = gpu.ones(3, device) end
+      kept = {}
+      collectgarbage()
+      for length = 280, 360 do kept[#kept + 1] = ("x"):rep(length, round % 2 == 0 and "\0" or "") .. round end
+      for size = 1, 64 do kept[#kept + 1] = table.pack(table.unpack({}, 1, size)) end
+      kept = nil
+      collectgarbage()
+    end
+    t.eq(in_use(), before)
+  end)
+
   test("finalizers that free an array in use", function()
     local freed = 0
     local function handed_out() -- an array whose owner is garbage as soon as it is used, and then frees it

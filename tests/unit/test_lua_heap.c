@@ -60,3 +60,25 @@ TEST(what_is_kept_is_bounded)
     CHECK_INT(heap.kept, before);
     lg_heap_empty(&heap);
 }
+
+static int ended;
+
+static void end(void *block, size_t bytes)
+{
+    ended += bytes == 320 && filled(block, bytes, 3);
+}
+
+TEST(blocks_of_one_size_are_shown_before_they_are_freed)
+{
+    heap.ending = 320;
+    heap.end = end;
+    for (size_t bytes = 300; bytes < 340; bytes++) {
+        unsigned char *p = lg_heap_allocate(&heap, NULL, 0, bytes);
+        fill(p, bytes, 3);
+        p = lg_heap_allocate(&heap, p, bytes, bytes + 1);
+        CHECK_INT(ended, bytes > 320);
+        lg_heap_allocate(&heap, lg_heap_allocate(&heap, p, bytes + 1, bytes), bytes, 0);
+        CHECK_INT(ended, bytes >= 320);
+    }
+    lg_heap_empty(&heap);
+}
