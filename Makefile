@@ -156,8 +156,11 @@ $(filter-out %interop.so.1,$(STAND_INS)): $(BUILD)/driver/libcuda.so.1
 $(BUILD)/tests/bench/%: tests/bench/%.c $(BUILD)/tests/objs.a
 	$(call say,LD)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -Wl,-E -o $@ $< $(BUILD)/tests/objs.a $(LIBS)
-# What mostly waits for people, Lua or a driver: it compiles faster so, and `x + x` of small arrays takes as long. Tests, too.
-$(foreach d,obj/lang/%.o obj/jupyter/%.o obj/repl/%.o export/runtime/simt/libcuda/%.o export/runtime/simt/libcudart/%.o,$(BUILD)/$(d)): \
+# What mostly waits for people, Lua or a driver: it compiles faster so, all but what every operation on small arrays goes
+# through. Tests, too.
+HOT := $(patsubst %,$(BUILD)/obj/lang/%.o,array create error head heap index key lazy life memory ops own reduce view)
+$(filter-out $(HOT),$(filter $(BUILD)/obj/lang/%,$(OBJ))) \
+$(foreach d,obj/jupyter/%.o obj/repl/%.o export/runtime/simt/libcuda/%.o export/runtime/simt/libcudart/%.o,$(BUILD)/$(d)): \
   ALL_CFLAGS += $(if $(SAN)$(filter -O0,$(OPT)),-O0,-O1)
 # (private: not for the objects that they are linked with)
 $(BUILD)/tests/unit/% $(BUILD)/tests/fuzz/%: private ALL_CFLAGS += -O0
