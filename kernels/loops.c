@@ -285,36 +285,7 @@ TARGETS(FROM_FLOAT, F64, double)
 FROM_COMPLEX(FROM_FLOAT, C64, c64)
 FROM_COMPLEX(FROM_FLOAT, C128, c128)
 
-#if defined __AVX512F__
-/* By the instructions that convert, which make the least int32 of NaN and of what is out of range. */
-static void float_to_int(void *out, const void *in, size_t n)
-{
-    const __m512 limit = _mm512_set1_ps(0x1p31f);
-    size_t i = 0;
-    for (; i + 16 <= n; i += 16) {
-        const __m512 v = _mm512_loadu_ps((const float *)in + i);
-        const __m512i whole = _mm512_maskz_cvttps_epi32(_mm512_cmp_ps_mask(v, v, _CMP_ORD_Q), v);
-        const __mmask16 beyond = _mm512_cmp_ps_mask(v, limit, _CMP_GE_OQ);
-        _mm512_storeu_si512((int32_t *)out + i, _mm512_mask_mov_epi32(whole, beyond, _mm512_set1_epi32(INT32_MAX)));
-    }
-    convert_F32_INT32((int32_t *)out + i, (const float *)in + i, n - i);
-}
-
-static void double_to_int(void *out, const void *in, size_t n)
-{
-    const __m512d most = _mm512_set1_pd(INT32_MAX);
-    size_t i = 0;
-    for (; i + 8 <= n; i += 8) {
-        const __m512d v = _mm512_loadu_pd((const double *)in + i);
-        const __m256i whole = _mm512_maskz_cvttpd_epi32(_mm512_cmp_pd_mask(v, v, _CMP_ORD_Q), _mm512_min_pd(v, most));
-        _mm256_storeu_si256((__m256i *)(void *)((int32_t *)out + i), whole);
-    }
-    convert_F64_INT32((int32_t *)out + i, (const double *)in + i, n - i);
-}
-#define convert_F32_INT32 float_to_int
-#define convert_F64_INT32 double_to_int
-#endif
-
+#include "kernels/loops_whole.h"
 #include "kernels/loops_parted.h"
 #include "kernels/loops_steps.h"
 #include "kernels/loops_exponents.h"

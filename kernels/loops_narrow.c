@@ -341,6 +341,50 @@ CUT_DOUBLE(INT8, int8_t, INT8_MAX, STORE_8(_mm256_cvtsepi32_epi8(SIGNED(pd))))
 CUT_DOUBLE(INT16, int16_t, INT16_MAX, STORE_16(_mm256_cvtsepi32_epi16(SIGNED(pd))))
 CUT_DOUBLE(UINT8, uint8_t, UINT8_MAX, STORE_8(_mm256_cvtepi32_epi8(UNSIGNED(pd))))
 CUT_DOUBLE(UINT16, uint16_t, UINT16_MAX, STORE_16(_mm256_cvtepi32_epi16(UNSIGNED(pd))))
+#elif defined __AVX2__
+/* Sixteen at a time, limited as above with 0 for NaN and converted to int32, of which two steps pack those that narrow.
+ */
+#define LIMIT(S, v) _mm256_max_##S(_mm256_min_##S(_mm256_and_##S(v, _mm256_cmp_##S(v, v, _CMP_ORD_Q)), most), least)
+#define CUT_WIDE(FROM, FLOAT, S, VECTOR, fours, dtype, TYPE, min, max, store)                                          \
+    static void FROM##_##dtype##_wide(void *out, const void *in, size_t n)                                             \
+    {                                                                                                                  \
+        const VECTOR most = _mm256_set1_##S((FLOAT)max), least = _mm256_set1_##S((FLOAT)min);                          \
+        const FLOAT *from = in;                                                                                        \
+        TYPE *to = out;                                                                                                \
+        size_t i = 0;                                                                                                  \
+        for (; i + 16 <= n; i += 16) {                                                                                 \
+            fours(from + i);                                                                                           \
+            store(to + i);                                                                                             \
+        }                                                                                                              \
+        if (i < n) FROM##_##dtype(to + i, from + i, n - i);                                                            \
+    }
+#define FOUR_DOUBLES(p) _mm256_cvttpd_epi32(LIMIT(pd, _mm256_loadu_pd(p)))
+#define DOUBLES(p)                                                                                                     \
+    const __m128i a = FOUR_DOUBLES(p), b = FOUR_DOUBLES((p) + 4), c = FOUR_DOUBLES((p) + 8), d = FOUR_DOUBLES((p) + 12)
+#define EIGHT_FLOATS(p)         _mm256_cvttps_epi32(LIMIT(ps, _mm256_loadu_ps(p)))
+#define HALVES_OF(v, low, high) const __m128i low = _mm256_castsi256_si128(v), high = _mm256_extracti128_si256(v, 1)
+#define FLOATS(p)                                                                                                      \
+    const __m256i ab = EIGHT_FLOATS(p), cd = EIGHT_FLOATS((p) + 8);                                                    \
+    HALVES_OF(ab, a, b);                                                                                               \
+    HALVES_OF(cd, c, d)
+#define STORE(p, v)                        _mm_storeu_si128((__m128i *)(void *)(p), v)
+#define STORE_INT8(p)                      STORE(p, _mm_packs_epi16(_mm_packs_epi32(a, b), _mm_packs_epi32(c, d)))
+#define STORE_UINT8(p)                     STORE(p, _mm_packus_epi16(_mm_packs_epi32(a, b), _mm_packs_epi32(c, d)))
+#define STORE_INT16(p)                     STORE(p, _mm_packs_epi32(a, b)), STORE((p) + 8, _mm_packs_epi32(c, d))
+#define STORE_UINT16(p)                    STORE(p, _mm_packus_epi32(a, b)), STORE((p) + 8, _mm_packus_epi32(c, d))
+#define CUT_FLOAT(...)                     CUT_WIDE(FLOAT32, float, ps, __m256, FLOATS, __VA_ARGS__)
+#define CUT_DOUBLE(...)                    CUT_WIDE(FLOAT64, double, pd, __m256d, DOUBLES, __VA_ARGS__)
+#define CUT_TO(CUT, dtype, TYPE, min, max) CUT(dtype, TYPE, min, max, STORE_##dtype)
+CUT_TO(CUT_FLOAT, INT8, int8_t, INT8_MIN, INT8_MAX)
+CUT_TO(CUT_FLOAT, INT16, int16_t, INT16_MIN, INT16_MAX)
+CUT_TO(CUT_FLOAT, UINT8, uint8_t, 0, UINT8_MAX)
+CUT_TO(CUT_FLOAT, UINT16, uint16_t, 0, UINT16_MAX)
+CUT_TO(CUT_DOUBLE, INT8, int8_t, INT8_MIN, INT8_MAX)
+CUT_TO(CUT_DOUBLE, INT16, int16_t, INT16_MIN, INT16_MAX)
+CUT_TO(CUT_DOUBLE, UINT8, uint8_t, 0, UINT8_MAX)
+CUT_TO(CUT_DOUBLE, UINT16, uint16_t, 0, UINT16_MAX)
+#endif
+#if defined __AVX2__
 #define FLOAT32_INT8   FLOAT32_INT8_wide
 #define FLOAT32_INT16  FLOAT32_INT16_wide
 #define FLOAT32_UINT8  FLOAT32_UINT8_wide

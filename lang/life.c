@@ -1,10 +1,11 @@
-/* How arrays come and go. The userdata is a struct lg_array (lazy.h), which begins with a struct rt_array; one without a
- * storage is empty: just made, or released.
+/* How arrays come and go. The userdata is a struct lg_array (lazy.h), which begins with a struct rt_array; one without
+ * a storage is empty: just made, or released.
  *
  * On a session's heap (heap.h) an array has no finalizer: it releases what it refers to when Lua frees its block, which
  * takes a fifth off the time of an operation on a small array, and needs one round of the collector instead of two.
- * Nothing of Lua may be called there. When a state closes, it frees what was made last first, so the list of arrays that
- * wait, which is older than all arrays, is still there for each. Lua's own allocator tells nobody, and arrays have __gc.
+ * Nothing of Lua may be called there. When a state closes, it frees what was made last first, so the list of arrays
+ * that wait, which is older than all arrays, is still there for each. Lua's own allocator tells nobody, and arrays have
+ * __gc.
  */
 #include "lang/array.h"
 #include "lang/heap.h"

@@ -48,12 +48,27 @@ for _, device in ipairs(t.devices()) do
     assert(many:reshape(x.size, 500).T:to(dtype):equal(once:tile(500):reshape(x.size, 500).T), x.dtype .. ", turned")
   end
 
+  -- What an integer of 64 bits, which Lua has with a sign, keeps of a float.
+  local function kept_of(v, signed)
+    if v ~= v or (not signed and v <= 0) then return 0 end
+    if v >= (signed and 2.0 ^ 63 or 2.0 ^ 64) then return signed and math.maxinteger or -1 end
+    if v <= -(2.0 ^ 63) then return math.mininteger end
+    local whole = v < 0 and math.ceil(v) or math.floor(v)
+    return math.tointeger(whole) or math.tointeger(v - 2.0 ^ 63) + math.mininteger
+  end
+
   test("floats at the ends of integers", function()
     for _, row in ipairs(INTEGERS) do
       local dtype, bits, signed = table.unpack(row)
       local least = signed and -(2.0 ^ (bits - 1)) or 0
       local most = 2.0 ^ (signed and bits - 1 or bits) - 1
-      local values = { 0 / 0, 1 / 0, -1 / 0, 0, -0.0, 0.5, -0.5, -1, 1e-310, 1e38, -1e38 }
+      local values = { 0 / 0, 1 / 0, -1 / 0, 0, -0.0, 0.5, -0.5, -1, 1e-310, 1e38, -1e38, 2.0 ^ 63, 2.0 ^ 64 }
+      for power = 50, 53 do -- where doubles begin to be whole
+        for _, step in ipairs { -0.75, 0, 0.25 } do
+          values[#values + 1] = 2.0 ^ power + step
+          values[#values + 1] = -(2.0 ^ power) - step
+        end
+      end
       for _, limit in ipairs { least, most } do
         for _, step in ipairs { -1.5, -1, -0.5, 0, 0.5, 1, 1.5 } do values[#values + 1] = limit + step end
       end
@@ -61,9 +76,9 @@ for _, device in ipairs(t.devices()) do
         local x, want = gpu.array(values, from, device), {}
         for i, v in ipairs(x:totable()) do
           local cut = v ~= v and 0 or math.max(least, math.min(most, v))
-          want[i] = bits < 64 and math.tointeger(cut < 0 and math.ceil(cut) or math.floor(cut))
+          want[i] = bits < 64 and math.tointeger(cut < 0 and math.ceil(cut) or math.floor(cut)) or kept_of(v, signed)
         end
-        if bits < 64 then everywhere(x, dtype, want) end
+        everywhere(x, dtype, want)
       end
     end
   end)
