@@ -294,6 +294,8 @@ static const struct lg_function functions[] = {
      "functions a table of kernels by name.\n"
      "k(grid, block [, shared [, stream]])(...) launches it as <<<grid, block, shared, stream>>> does: grid and block are numbers or "
      "{x, y, z}, shared is bytes of dynamic shared memory. k:forall(n)(...) chooses the launch size for n threads.\n"
+     "A pointer takes an array, a float3 or another vector {x, y, z}, another struct a string with its bytes, as "
+     "string.pack makes it.\n"
      "In place of shared may stand {shared = bytes, cooperative = true}: in a cooperative launch all blocks are "
      "resident at once, so that cooperative_groups' grid().sync() works. {cluster = blocks or {x, y, z}} makes clusters, "
      "whose blocks read each other's shared memory (this_cluster(), compute capability 9.0); as __cluster_dims__ do. "

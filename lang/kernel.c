@@ -86,6 +86,30 @@ static const struct rt_kernel *kernel_on(lua_State *L, struct lg_kernel *k, stru
     return &k->loaded[i];
 }
 
+/* {1, 2, 3} or {x = 1, y = 2, z = 3}, where that is what the table has; at most four numbers. */
+static bool read_lanes(lua_State *L, int idx, struct rt_arg *a)
+{
+    static const char *const names[] = {"x", "y", "z", "w"};
+    bool listed = lua_rawlen(L, idx) > 0;
+    double f[4];
+    int n = 0;
+    a->as.lanes.whole = true;
+    for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) n++;
+    if (n < 1 || n > 4) return false;
+    for (int i = 0; i < n; i++) {
+        int type = listed ? lua_rawgeti(L, idx, i + 1) : (lua_pushstring(L, names[i]), lua_rawget(L, idx));
+        a->as.lanes.whole = a->as.lanes.whole && lua_isinteger(L, -1);
+        f[i] = lua_tonumber(L, -1);
+        if (lua_isinteger(L, -1)) a->as.lanes.of.i[i] = lua_tointeger(L, -1);
+        lua_pop(L, 1);
+        if (type != LUA_TNUMBER) return false;
+    }
+    if (!a->as.lanes.whole) memcpy(a->as.lanes.of.f, f, sizeof f);
+    a->as.lanes.count = n;
+    a->kind = RT_ARG_LANES;
+    return true;
+}
+
 /* `p` is NULL for one that there is no parameter for. */
 static void read_argument(lua_State *L, int idx, const struct rt_param *p, struct rt_arg *a)
 {
@@ -123,6 +147,9 @@ static void read_argument(lua_State *L, int idx, const struct rt_param *p, struc
         a->kind = RT_ARG_BYTES;
         a->as.bytes.data = lua_tolstring(L, idx, &a->as.bytes.size);
         return;
+    case LUA_TTABLE:
+        if (p && p->kind == RT_PARAM_STRUCT && read_lanes(L, idx, a)) return;
+        break;
     case LUA_TNIL: a->kind = RT_ARG_NULL; return;
     default: break;
     }

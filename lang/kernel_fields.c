@@ -152,6 +152,18 @@ static int kernel_index(lua_State *L)
                       name);
 }
 
+static int kernel_assign(lua_State *L)
+{
+    const struct lg_kernel *k = lg_check_object(L, 1, LG_KERNEL);
+    const char *name = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : NULL;
+    if (name && has_global(k, name))
+        return luaL_error(L,
+                          "the variable '%s' of a kernel's source is set by k:global(\"%s\"):copy_(x), or one "
+                          "element by k:global(\"%s\")[1] = x",
+                          name, name, name);
+    return luaL_error(L, "a kernel's fields are not set");
+}
+
 static int kernel_fields(lua_State *L)
 {
     return lg_push_names(L, fields);
@@ -208,11 +220,9 @@ static const struct lg_function documented[] = {
 
 void lg_open_kernel_fields(lua_State *L)
 {
-    static const luaL_Reg meta[] = {{"__index", kernel_index},
-                                    {"__tostring", kernel_tostring},
-                                    {"__fields", kernel_fields},
-                                    {"__display", kernel_display},
-                                    {NULL, NULL}};
+    static const luaL_Reg meta[] = {{"__index", kernel_index},       {"__newindex", kernel_assign},
+                                    {"__tostring", kernel_tostring}, {"__fields", kernel_fields},
+                                    {"__display", kernel_display},   {NULL, NULL}};
     luaL_setfuncs(L, meta, 0);
 }
 

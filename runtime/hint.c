@@ -9,6 +9,7 @@
 #define PARTS     "they have parts: threadIdx.x, blockIdx.x, blockDim.x"
 #define INDEX     "a thread's index is blockIdx.x * blockDim.x + threadIdx.x"
 #define RANDOM    "kernels have curand_uniform(&state), of <curand_kernel.h>, or get an array of gpu.random.uniform"
+#define SYNC      "it has _sync in its name, and the lanes that come here first: __shfl_down_sync(0xffffffff, x, 16)"
 #define VECTOR    "vectors have no operators: write them for .x, .y, ..."
 #define ELEMENT   "an array is a pointer here; its elements are x[i]"
 #define FOR       "a loop is for (int i = 0; i < n; i++) { ... }"
@@ -82,6 +83,7 @@ static const struct {
     {"name followed by \"::\"", "cuda::std", "it needs the header of that name, as #include <cuda/std/array>"},
     {"name followed by \"::\"", "nvcuda", "it needs #include <mma.h>"},
     {"name followed by \"::\"", "cub", "it needs #include <cub/block/block_reduce.cuh>, or whichever header it is in"},
+    {"identifier \"__shfl", "is undefined", SYNC},
     {"identifier \"cout\" is undefined", "", "a kernel prints by printf(\"%f\\n\", x)"},
     {"identifier \"True\" is undefined", "", "it is written true"},
     {"identifier \"False\" is undefined", "", "it is written false"},

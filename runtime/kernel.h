@@ -40,6 +40,7 @@ enum rt_arg_kind {
     RT_ARG_BOOL,
     RT_ARG_NULL,
     RT_ARG_BYTES,
+    RT_ARG_LANES,
     RT_ARG_TEXTURE
 };
 struct rt_arg {
@@ -55,6 +56,14 @@ struct rt_arg {
             const void *data;
             size_t size;
         } bytes; /* for a struct parameter: its exact bytes */
+        struct {
+            int count;
+            bool whole; /* which of the two it is */
+            union {
+                int64_t i[4];
+                double f[4];
+            } of;
+        } lanes; /* for float3 and the like */
     } as;
     const char *what; /* how to name a value that has no kind here in messages, e.g. "a table"; else NULL */
 };

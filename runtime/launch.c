@@ -59,6 +59,7 @@ static const char *what_came(const struct rt_arg *a, char *buffer, size_t size)
     case RT_ARG_BOOL: snprintf(buffer, size, "%s", a->as.b ? "true" : "false"); break;
     case RT_ARG_NULL: snprintf(buffer, size, "%s", a->what ? a->what : "nil"); break;
     case RT_ARG_COMPLEX: snprintf(buffer, size, "%.14g%+.14gi", a->as.z.re, a->as.z.im); break;
+    case RT_ARG_LANES: snprintf(buffer, size, "a table"); break;
     case RT_ARG_TEXTURE: snprintf(buffer, size, a->as.texture->surface ? "a surface" : "a texture"); break;
     case RT_ARG_BYTES:
         if (a->what)
@@ -187,10 +188,9 @@ static void integer_range(enum rt_dtype t, int64_t *low, int64_t *high)
     }
 }
 
-static enum rt_status set_integer(const struct rt_kernel *k, size_t i, const struct rt_arg *a, unsigned char *to,
-                                  struct rt_error *e)
+static enum rt_status set_integer(const struct rt_kernel *k, size_t i, enum rt_dtype t, const struct rt_arg *a,
+                                  unsigned char *to, struct rt_error *e)
 {
-    enum rt_dtype t = k->entry->params[i].dtype;
     int64_t value = a->as.i, low, high;
     integer_range(t, &low, &high);
     if (a->kind == RT_ARG_FLOAT) {
@@ -206,10 +206,9 @@ static enum rt_status set_integer(const struct rt_kernel *k, size_t i, const str
     return RT_OK;
 }
 
-static enum rt_status set_float(const struct rt_kernel *k, size_t i, const struct rt_arg *a, unsigned char *to,
-                                struct rt_error *e)
+static enum rt_status set_float(const struct rt_kernel *k, size_t i, enum rt_dtype t, const struct rt_arg *a,
+                                unsigned char *to, struct rt_error *e)
 {
-    enum rt_dtype t = k->entry->params[i].dtype;
     double value = a->kind == RT_ARG_INT ? (double)a->as.i : a->as.f;
     rt_store_double(t, to, value);
     if (isfinite(value) && !isfinite(rt_load_double(t, to)))
@@ -228,8 +227,8 @@ static enum rt_status set_value(const struct rt_kernel *k, size_t i, const struc
         *to = a->kind == RT_ARG_BOOL ? a->as.b : a->as.i != 0;
         return RT_OK;
     }
-    if (number && kind == 'f') return set_float(k, i, a, to, e);
-    if (number && kind != 'b') return set_integer(k, i, a, to, e);
+    if (number && kind == 'f') return set_float(k, i, t, a, to, e);
+    if (number && kind != 'b') return set_integer(k, i, t, a, to, e);
     what_came(a, came, sizeof came);
     if (a->kind == RT_ARG_ARRAY)
         return refuse(k, i, e, "expects a number, got %s; an element is a number, as in %s[1] or %s:item()", came,
@@ -241,6 +240,31 @@ static enum rt_status set_value(const struct rt_kernel *k, size_t i, const struc
                   came);
 }
 
+/* float3 and the like: `count` elements of the type t. */
+static enum rt_status set_lanes(const struct rt_kernel *k, size_t i, enum rt_dtype t, int count, const struct rt_arg *a,
+                                unsigned char *to, struct rt_error *e)
+{
+    static const char *const forms[] = {"{x}", "{x, y}", "{x, y, z}", "{x, y, z, w}"};
+    char came[64];
+    if (a->kind != RT_ARG_LANES)
+        return refuse(k, i, e, "expects %s, got %.*s", forms[count - 1],
+                      (int)strcspn(what_came(a, came, sizeof came), ";"), came);
+    if (a->as.lanes.count != count)
+        return refuse(k, i, e, "expects %s, got a table of %d number%s", forms[count - 1], a->as.lanes.count,
+                      a->as.lanes.count == 1 ? "" : "s");
+    for (int lane = 0; lane < count; lane++, to += rt_dtypes[t].size) {
+        struct rt_arg one = {.kind = a->as.lanes.whole ? RT_ARG_INT : RT_ARG_FLOAT};
+        if (a->as.lanes.whole)
+            one.as.i = a->as.lanes.of.i[lane];
+        else
+            one.as.f = a->as.lanes.of.f[lane];
+        enum rt_status s =
+            rt_dtypes[t].kind == 'f' ? set_float(k, i, t, &one, to, e) : set_integer(k, i, t, &one, to, e);
+        if (s != RT_OK) return s;
+    }
+    return RT_OK;
+}
+
 static enum rt_status set_struct(const struct rt_kernel *k, size_t i, const struct rt_arg *a, unsigned char *to,
                                  struct rt_error *e)
 {
@@ -250,6 +274,10 @@ static enum rt_status set_struct(const struct rt_kernel *k, size_t i, const stru
         rt_store_complex(size == 8 ? RT_COMPLEX64 : RT_COMPLEX128, to, a->as.z);
         return RT_OK;
     }
+    int lanes;
+    enum rt_dtype t = rt_type_dtype(k->entry->params[i].type, &lanes);
+    if (a->kind != RT_ARG_BYTES && t != RT_DTYPE_COUNT && (size_t)lanes * rt_dtypes[t].size == size)
+        return set_lanes(k, i, t, lanes, a, to, e);
     if (a->kind != RT_ARG_BYTES)
         return refuse(
             k, i, e,

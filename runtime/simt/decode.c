@@ -83,6 +83,11 @@ bool simt_decode_unsupported(struct decoder *d)
             return simt_decode_fail(d, RT_UNSUPPORTED,
                                     "the software GPU does not have %s, which %s (PTX line %d) belongs to; %s",
                                     hardware[i].what, text, d->in->line, hardware[i].way_out);
+    if (!strncmp(text, "vote.", 5) || !strncmp(text, "shfl.", 5))
+        return simt_decode_fail(d, RT_UNSUPPORTED,
+                                "GPUs from Volta on have no %s (PTX line %d): __ballot(x), __any and __all are written "
+                                "__ballot_sync(0xffffffff, x), with the lanes that come there first",
+                                text, d->in->line);
     return simt_decode_fail(d, RT_UNSUPPORTED,
                             "the software GPU does not know the instruction %s (PTX line %d); run this kernel on a GPU",
                             text, d->in->line);

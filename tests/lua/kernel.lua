@@ -49,6 +49,7 @@ t.test("fields and text of a kernel", function()
   local text = tostring(saxpy)
   assert(text:find("kernel saxpy(int n, float a, const float *x, float *y) on " .. gpu.device().name .. ": ", 1, true), text)
   t.raises("a kernel has no field 'nothing'", function() return saxpy.nothing end)
+  t.raises("a kernel's fields are not set", function() saxpy.nothing = 3 end)
   t.raises("a kernel is not indexed by a table; it is launched by k(grid, block)(arguments)", function() return saxpy[{ 1, 32 }] end)
   t.eq(saxpy.saxpy, saxpy) -- one kernel is reached as one of several is
 end)
@@ -103,6 +104,33 @@ t.test("integer widths, bool, char and 64-bit types", function()
   t.raises("parameter 3 's' (short) takes -32768 to 32767", k(1, 1), 3, true, 40000, 0, 0, 0, text, out)
   t.raises("parameter 5 'u' (unsigned int) takes 0 to 4294967295, got -1", k(1, 1), 3, true, 0, 0, -1, 0, text, out)
   t.raises("expects an int8 array, got int32", k(1, 1), 3, true, 0, 0, 0, 0, gpu.zeros(1, "int32"), out)
+end)
+
+t.test("vectors by tables", function()
+  local k = gpu.kernel [[
+    __global__ void k(float3 v, int2 o, uchar4 c, double1 d, float *out) {
+      out[0] = v.x; out[1] = v.y; out[2] = v.z; out[3] = o.x; out[4] = o.y; out[5] = c.x + 256 * c.w; out[6] = d.x;
+    }
+  ]]
+  local out = gpu.zeros(7)
+  k(1, 1)({ 1, 2, 3.5 }, { -7, 8 }, { 255, 0, 0, 2 }, { 0.25 }, out)
+  t.same(out:totable(), { 1, 2, 3.5, -7, 8, 767, 0.25 })
+  k(1, 1)({ z = 3, y = 2, x = 1 }, { y = 1, x = 0.0 }, { 1, 2, 3, 4 }, string.pack("d", 0.5), out)
+  t.same(out:totable(), { 1, 2, 3, 0, 1, 1025, 0.5 })
+  local g = gpu.graph(function() k(1, 1)({ 4, 5, 6 }, { 1, 2 }, { 0, 0, 0, 0 }, { 1 }, out) end)
+  out:fill(0)
+  g:launch()
+  t.same(out:totable(), { 4, 5, 6, 1, 2, 0, 1 })
+  local function refused(message, v, o, c) t.raises(message, k(1, 1), v or { 1, 2, 3 }, o or { 1, 2 }, c or { 0, 0, 0, 0 }, { 1 }, out) end
+  refused("parameter 1 'v' (float3) expects {x, y, z}, got a table of 2 numbers", { 1, 2 })
+  refused("(float3) expects {x, y, z}, got a table", { 1, 2, "3" })
+  refused("(float3) expects {x, y, z}, got a table", { 1, 2, y = 3 })
+  refused("(float3) expects {x, y, z}, got a table", { 1, 2, 3, 4, 5 })
+  refused("(float3) expects {x, y, z}, got 3", 3)
+  refused("over the largest float32", { 1, 1e39, 3 })
+  refused("(int2) expects an integer, got 2.5", nil, { 1, 2.5 })
+  refused("(int2) takes -2147483648 to 2147483647, got 2147483648", nil, { 1, 1 << 31 })
+  refused("(uchar4) takes 0 to 255, got -1", nil, nil, { 0, 0, 0, -1 })
 end)
 
 t.test("structs by string.pack, pointers to anything", function()
@@ -239,7 +267,7 @@ t.test("names that CUDA C has otherwise", function()
     ["curandState s;"] = "#include <curand_kernel.h>", ["cooperative_groups::this_grid();"] = "#include <cooperative_groups.h>",
     ["nvcuda::wmma::fragment<int> y;"] = "#include <mma.h>", ["cub::BlockReduce<float, 128> y;"] = "#include <cub/block/",
     ["cuda::std::array<int, 3> y;"] = "#include <cuda/std/array>", ["x[0] = complex(1, 2);"] = "cuda::std::complex<float>",
-    ["cout << n;"] = "printf", ["printf('%d', n);"] = "double quotes", ["bool b = True;"] = "written true", ["x = nil;"] = "written nullptr",
+    ["cout << n;"] = "printf", ["x[0] = __shfl_down(x[0], 1);"] = "__shfl_down_sync(0xffffffff", ["printf('%d', n);"] = "double quotes", ["bool b = True;"] = "written true", ["x = nil;"] = "written nullptr",
     ["float s[n];"] = "#define N 64", ["__shared__ float s[n];"] = "extern __shared__", ["int i = blockIdx * blockDim;"] = "threadIdx.x",
     ["int i = blockDim;"] = "blockDim.x", ["x[0] = x[1] ** 2;"] = "powf(x, y)", ["x[0] = x[1] ^ 2;"] = "powf", ["x[0] = x[1] % 2;"] = "fmodf",
     ["switch (n) { case n: x[0] = 1; }"] = "a case and a template's argument are constants", ["float f = 1; x[f] = 1;"] = "an index, and",
@@ -327,6 +355,7 @@ t.test("several kernels in one string, options, names", function()
   t.raises("there is no __device__ or __constant__ variable 'count'", m.global, m, "count")
   t.raises({ "the source has no kernel 'counter'", "set, get" }, function() return m.counter end)
   t.raises({ "no field 'counter'", 'k:global("counter")' }, function() return m.set.counter end)
+  t.raises({ "variable 'counter'", 'k:global("counter"):copy_(x)' }, function() m.set.counter = 3 end)
   t.eq(gpu.kernel({ source = source, options = { "-DFACTOR=1" }, name = "get" }).name, "get")
   t.raises({ "there is no kernel 'put'", "set", "get" }, gpu.kernel, source, { options = { "-DFACTOR=1" }, name = "put" })
 end)

@@ -154,6 +154,12 @@ t.test("an instruction that the software GPU lacks", function()
   end)
 end)
 
+t.test("votes without a mask, which no GPU has any more", function()
+  t.raises({ "GPUs from Volta on have no vote.ballot.b32", "__ballot_sync(0xffffffff" }, function()
+    gpu.kernel "__global__ void k(float *x) { x[0] = __ballot(x[0] > 1); }"
+  end)
+end)
+
 t.test("a kernel beside one that needs such an instruction", function()
   local line = here() + 3
   local k = gpu.kernel [[
