@@ -287,6 +287,8 @@ bool lg_is_array_field(const char *name, size_t length)
 /* A text that was to be a slice, but has names in it. [raises] */
 static void check_slice(lua_State *L, const char *key)
 {
+    if (strpbrk(key, ":,") && strstr(key, "None"))
+        luaL_error(L, "\"%s\" is no slice: a new axis is written newaxis, as in x[\":, newaxis\"]", key);
     if (strpbrk(key, ":,"))
         luaL_error(L,
                    "\"%s\" is no slice: it has numbers only, as x[\"1:3\"]; with variables it is a table, "

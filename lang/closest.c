@@ -41,6 +41,7 @@ static bool is_written(const char *synonym)
 
 /* What users of NumPy, PyTorch, CuPy, Numba and PyCUDA look for, and its name here, which counts where a table has it;
  * or, for what is elsewhere or put together, how it is written. */
+#define BY_HAND "out: nothing takes gradients by itself, but dw = x.T:matmul(dy) for y = x:matmul(w)"
 /* clang-format off */
 static const char *const synonyms[][2] = {
     {"arange", "gpu.range(0, n - 1), with both ends"}, {"astype", "to"}, {"tolist", "totable"}, {"numpy", "totable"}, {"random", "rand"},
@@ -66,7 +67,7 @@ static const char *const synonyms[][2] = {
     {"stride", "strides"}, {"dim", "ndim"}, {"nDimension", "ndim"}, {"nElement", "size"}, {"nelement", "size"},
     {"type", "to"}, {"double", "x:to(\"float64\")"}, {"float", "x:to(\"float32\")"}, {"long", "x:to(\"int64\")"},
     {"cmul", "mul"}, {"cdiv", "div"}, {"cpow", "pow"}, {"index", "take"}, {"index_select", "take"},
-    {"indexSelect", "take"}, {"masked_fill", "where"}, {"maskedSelect", "masked_select"},
+    {"indexSelect", "take"}, {"masked_fill", "gpu.where(mask, value, x)"}, {"maskedSelect", "masked_select"},
     {"scatterAdd", "scatter_add"}, {"fliplr", "flip"}, {"flipud", "flip"}, {"expand_dims", "unsqueeze"},
     {"identity", "eye"}, {"vstack", "concatenate"}, {"hstack", "concatenate"},
     {"column_stack", "stack"}, {"array_split", "chunk"}, {"cumulative_sum", "cumsum"},
@@ -179,6 +180,16 @@ static const char *const synonyms[][2] = {
     {"matrix_norm", "gpu.linalg.norm"}, {"random", "gpu.rand"}, {"random_integers", "integers"},
     {"standard_exponential", "exponential"}, {"standard_gamma", "gamma"}, {"polyadd", "x + y"}, {"polysub", "x - y"},
     {"polyder", "x[{{1, #x - 1}}] * gpu.range(#x - 1, 1, -1)"}, {"frompyfunc", "gpu.vectorize"},
+    {"backward", BY_HAND}, {"grad", BY_HAND}, {"requires_grad", BY_HAND}, {"requires_grad_", BY_HAND}, {"no_grad", BY_HAND},
+    {"zero_grad", BY_HAND}, {"normal_", "x:copy_(gpu.random.normal(0, 1, x.shape))"},
+    {"uniform_", "x:copy_(gpu.random.uniform(0, 1, x.shape))"}, {"apply_", "gpu.vectorize"}, {"print", "print(x)"},
+    {"get_default_memory_pool", "gpu.memory(), which tells, and gpu.memory_trim(), which gives back"},
+    {"standard_normal", "gpu.randn"}, {"random_sample", "gpu.rand"}, {"ranf", "gpu.rand"}, {"is_cuda", "x.device"},
+    {"binary_cross_entropy", "-(y * x:log() + (1 - y) * (1 - x):log()):mean()"},
+    {"binary_cross_entropy_with_logits", "(x:softplus() - x * y):mean()"},
+    {"smooth_l1_loss", "gpu.where(d:lt(1), d ^ 2 / 2, d - 0.5):mean(), with d = (x - y):abs()"},
+    {"huber_loss", "gpu.where(d:lt(1), d ^ 2 / 2, d - 0.5):mean(), with d = (x - y):abs()"},
+    {"__version__", "gpu.version"}, {"assert_allclose", "assert(gpu.allclose(x, y))"},
     {"CubicSpline", "gpu.ndimage.map_coordinates(x, coordinates, 3)"},
 };
 /* clang-format on */

@@ -431,6 +431,8 @@ static int full(lua_State *L)
     else
         luaL_typeerror(L, 1, "shape (a table of sizes, or one size)");
     check_fill_value(L, 2, &value);
+    if (lua_type(L, 3) == LUA_TNUMBER)
+        luaL_argerror(L, 3, "the shape is one table, then comes the value: gpu.full({2, 3}, 7)");
     if (lua_isboolean(L, 2)) p.dtype = RT_BOOL;
     if (value.is_complex) p.dtype = RT_COMPLEX64;
     lg_check_placement(L, 3, &p);

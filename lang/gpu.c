@@ -14,6 +14,28 @@ static int gpu_tostring(lua_State *L)
     return 1;
 }
 
+/* The modules of CuPy, SciPy and PyTorch, and where their functions are. */
+#define OWN       "its functions are gpu's own: "
+#define GRADIENTS "gradients are written out, as dw = x.T:matmul(dy) for y = x:matmul(w)"
+static const struct {
+    const char *module, *here;
+} elsewhere[] = {
+    {"cuda", OWN "gpu.synchronize(), gpu.stream(), gpu.event(), gpu.device()"},
+    {"nn", OWN
+     "gpu.relu(x), gpu.conv2d(x, w), gpu.cross_entropy(x, classes); a layer is a function of yours, and " GRADIENTS},
+    {"functional", OWN "gpu.relu(x), gpu.conv2d(x, w), gpu.softmax(x)"},
+    {"optim", "a step is written out, as w:sub_(rate * dw), and " GRADIENTS},
+    {"autograd", GRADIENTS},
+    {"signal", OWN "gpu.butter(4, 0.2), gpu.lfilter(b, a, x), gpu.convolve(x, y)"},
+    {"special", OWN "gpu.erf(x), gpu.lgamma(x), gpu.j0(x)"},
+    {"stats", OWN "gpu.mean(x), gpu.ndtr(x), which is norm.cdf, gpu.ndtri(x); samples are gpu.random's"},
+    {"scipy",
+     "SciPy's functions are gpu's own, gpu.erf(x), gpu.butter(4, 0.2), or in gpu.linalg, gpu.fft, gpu.ndimage, gpu.sparse"},
+    {"cupyx",
+     "SciPy's functions are gpu's own, gpu.erf(x), gpu.butter(4, 0.2), or in gpu.linalg, gpu.fft, gpu.ndimage, gpu.sparse"},
+    {"testing", "it is written assert(gpu.allclose(x, y)), or assert(gpu.equal(x, y))"},
+};
+
 /* A misspelt function would be nil, and the message of calling it no help. */
 static int gpu_missing(lua_State *L)
 {
@@ -28,9 +50,9 @@ static int gpu_missing(lua_State *L)
         if (!strcmp(rt_dtypes[t].name, name))
             return luaL_error(L, "gpu has no function '%s'; a dtype is a string, as in gpu.zeros(3, \"%s\")", name,
                               name);
-    if (!strcmp(name, "cuda"))
-        return luaL_error(L, "gpu has no module 'cuda'; its functions are gpu's own: gpu.synchronize(), gpu.stream(), "
-                             "gpu.event(), gpu.device()");
+    for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++)
+        if (!strcmp(name, elsewhere[i].module))
+            return luaL_error(L, "gpu has no module '%s'; %s", name, elsewhere[i].here);
     return lg_raise_unknown(L, "gpu has no function", name, 1, 0);
 }
 

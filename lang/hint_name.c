@@ -353,8 +353,9 @@ static bool push_for_colon(lua_State *L, const struct lg_place *p, const char *m
 {
     struct lg_token owner;
     const char *name = strstr(message, "bad argument #1 to '") ? quoted(L, message, "to '") : NULL;
-    if (!name || !strstr(message, " expected, got ") || !push_owner(L, p, &owner)) return false;
-    if (p->at[-1] != '.' || lua_istable(L, -1)) return false;
+    if (!name || !strstr(message, " expected, got ") || !p->at || p->at == p->text || p->at[-1] != '.') return false;
+    bool of_result = p->at - p->text > 1 && (p->at[-2] == ')' || p->at[-2] == ']'); /* gpu.ones(3).sum() */
+    if (!of_result && (!push_owner(L, p, &owner) || lua_istable(L, -1))) return false;
     lua_pushfstring(L, "a method is called with a colon, x:%s(...)", name);
     return true;
 }

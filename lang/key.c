@@ -271,6 +271,9 @@ static void add_table(lua_State *L, struct lg_key *k, int table)
     if (n == 0 && (lua_pushnil(L), lua_next(L, table)))
         luaL_error(L, "an index has one item per axis, in a list; this one has the key %s",
                    luaL_tolstring(L, -2, NULL));
+    for (size_t i = 1; i <= n; i++, lua_pop(L, 1))
+        if (lua_rawgeti(L, table, (lua_Integer)i) == LUA_TNIL)
+            luaL_error(L, "item %d of the index is nil; a whole axis is {}, a new one gpu.newaxis", (int)i);
     if (n > LG_MAX_ITEMS) check_room(L, k, n);
     for (size_t i = 1; i <= n; i++) behind += axes_of_item(L, table, (lua_Integer)i);
     check_room(L, k, behind);

@@ -102,6 +102,8 @@ t.test("what is missing or of another kind", function()
   t.raises({ t.here(), "ipairs(x) gives" }, function() for _ in pairs(x) do end end)
   t.raises({ '"1:n" is no slice', "x[{{a, b}}]" }, function() return x["1:n"] end)
   t.raises({ '"1:n" is no slice', "x[{{a, b}}]" }, function() x["1:n"] = 0 end)
+  t.raises({ '":, None" is no slice', 'x[":, newaxis"]' }, function() return x[":, None"] end)
+  t.raises({ "item 1 of the index is nil", "gpu.newaxis" }, function() return x[{ nil, {} }] end)
   for name, meant in pairs { Float32 = "float32", ["np.float64"] = "float64", f4 = "float32", flaot32 = "float32", int23 = "int32" } do
     t.raises({ "'" .. name .. "' is neither", 'did you mean "' .. meant .. '"?' }, gpu.zeros, 3, name)
   end
@@ -125,6 +127,12 @@ end)
 t.test("names of NumPy and Torch", function()
   local x = gpu.array({ 1, 0 / 0, 5, 2 })
   t.raises("it is written gpu.random.integers", function() return gpu.randint end)
+  t.raises("it is written gpu.randn", function() return gpu.random.standard_normal end)
+  t.raises("nothing takes gradients by itself", function() return x:backward() end)
+  t.raises("it is written gpu.where(mask, value, x)", function() return x:masked_fill() end)
+  t.raises({ "gpu has no module 'signal'", "gpu.butter" }, function() return gpu.signal end)
+  t.raises({ "gpu has no module 'nn'", "gpu.conv2d(x, w)" }, function() return gpu.nn end)
+  t.raises("the shape is one table, then comes the value", gpu.full, 2, 3, 7)
   t.raises("did you mean 'integers'?", function() return gpu.random.randint end)
   t.raises("it is written gpu.rand", function() return gpu.random.rand end)
   t.raises("it is written gpu.randn", function() return x:randn() end)
@@ -146,6 +154,7 @@ t.test("names of NumPy and Torch", function()
     { "circulant", "c[gpu.fromfunction(function(i, j) return (i - j) % n + 1 end, n, n)]", gpu.array({ 7, 8, 9 }), { 7, 9, 8, 8, 7, 9, 9, 8, 7 } },
     { "entr", "-x:xlogy(x)", gpu.array({ 0, 1, 0.5 }), { 0, 0, 0.5 * math.log(2) } },
     { "normalize", "x / x:norm(2, -1, true)", gpu.array({ 3, 4 }), { 0.6, 0.8 } },
+    { "smooth_l1_loss", "gpu.where(d:lt(1), d ^ 2 / 2, d - 0.5):mean()", gpu.array({ 0.5, 3 }), { (0.125 + 2.5) / 2 } },
     { "relu6", "x:clip(0, 6)", gpu.array({ -1, 3, 9 }), { 0, 3, 6 } },
     { "logsigmoid", "-(-x):softplus()", gpu.array({ 0 }), { -math.log(2) } },
     { "mish", "x * x:softplus():tanh()", gpu.array({ 1 }), { 0.8650984 } },
@@ -154,7 +163,8 @@ t.test("names of NumPy and Torch", function()
   }) do
     t.raises("it is written " .. r[2], function() return gpu[r[1]] end)
     local x = r[3]
-    local got = assert(load("local x, y, c, n = ...\nreturn " .. r[2]))(x, gpu.array({ 2 }), x, x.shape[1])
+    local got = assert(load("local x, y, c, n, d = ...\nreturn " .. r[2]))(x, gpu.array({ 2 }), x, x.shape[1], x)
+    if type(got) == "number" then got = gpu.array({ got }) end
     if type(r[4]) == "number" then t.eq(#got, r[4]) else t.close(got:flatten(), r[4], 1e-5) end
   end
   t.raises("it is written x:diagonal():sum()", function() return x.trace end)
