@@ -113,8 +113,7 @@ void simt_copies_fetch(const struct access *a, uint32_t m)
     if (!x) return;
     x->source = true;
     find_sources(a->block);
-    if (k->jit)
-        memset(k->jit_ranges, 0, simt_jit_ranges(k->jit) * sizeof *k->jit_ranges); /* all stores are asked for */
+    memset(k->jit_ranges, 0, simt_jit_ranges(&k->jit) * sizeof *k->jit_ranges); /* all stores are asked for */
 }
 
 /* Lanes of a copy are there: it is as if they wrote, or read, now. */

@@ -31,7 +31,8 @@ static void repeat_threads(struct warp *w, const unsigned block[3])
 static void place_threads(struct warp *w, const unsigned block[3])
 {
     uint32_t n = block[0] * block[1] * block[2], t = (uint32_t)w->index * SIMT_WARP;
-    if (w->worker->jit && n < SIMT_WARP) {
+    w->jit = n - t < SIMT_WARP ? w->worker->jit.last : w->worker->jit.full;
+    if (w->jit && n - t < SIMT_WARP) {
         repeat_threads(w, block);
         return;
     }
@@ -76,7 +77,7 @@ static struct worker *one_worker(struct run *r)
 {
     const struct simt_launch *l = r->launch;
     uint32_t threads = l->block[0] * l->block[1] * l->block[2];
-    uint32_t ranges = (r->jit ? simt_jit_ranges(r->jit) : 0) + 1;
+    uint32_t ranges = simt_jit_ranges(&r->jit) + 1;
     struct worker *k = new_lines(RANGES_AT + ranges * sizeof *k->jit_ranges);
     if (!k) return NULL;
     k->run = r;
@@ -377,7 +378,8 @@ static struct worker *switch_from(struct thread *t, struct worker *k)
 static enum block_outcome run_row(struct thread *t, struct worker *k)
 {
     uint64_t mine = t->mine.end - t->mine.next, row = t->run->launch->grid[0] - 1 - k->block[0];
-    bool follow = k->own.size == 1 && !k->observer && t->mine.next == k->turn_index + 1;
+    bool alone = k->own.size == 1 && k->warps[k->warp_count - 1].jit == k->warps[0].jit; /* and one code for all */
+    bool follow = alone && !k->observer && t->mine.next == k->turn_index + 1;
     uint32_t most = follow ? (uint32_t)(mine < row ? mine : row) : 0;
     k->row = most;
     enum block_outcome outcome = run_members(k);
@@ -513,8 +515,8 @@ bool simt_run(const struct simt_launch *l, struct simt_fault *fault)
     if (o && o->launch_start && !o->launch_start(o, l, &r.fault)) blocks = 0;
     /* What a cluster's blocks do to each other is seen where no code is generated. */
     bool closely = o && members > 1 && f->program->maps_shared;
-    if (blocks && !closely) r.jit = simt_jit_code(f->program, f->code, l->block, o);
-    r.on_host = r.jit && !o && has_host_memory(l);
+    if (blocks && !closely) r.jit = simt_jit_codes(f->program, f->code, l->block, o);
+    r.on_host = (r.jit.full || r.jit.last) && !o && has_host_memory(l);
     rt_parallel_for(blocks < host_threads ? blocks : host_threads, 1, run_blocks, &r);
     if (o && o->launch_end) o->launch_end(o, &r.fault);
     while (r.workers) {

@@ -90,6 +90,13 @@ struct tally {                /* of a worker: what one instruction is still to a
     uint64_t added;          /* warps that added to the sums since they were poured out */
 };
 
+/* Generated code for the full warps of a block, and for its last one where that has fewer than 32 threads; NULL: none.
+ */
+struct jit_code;
+struct jit_codes {
+    const struct jit_code *full, *last;
+};
+
 struct worker;
 struct warp {
     struct worker *worker;
@@ -98,8 +105,9 @@ struct warp {
     const void *resume; /* where generated code goes on, when it came back for a barrier or at the end of a slice */
     int budget;
     uint32_t pc, mask; /* of the running split */
-    bool generated;    /* code was generated that fits this warp */
+    bool generated;    /* its code fits: */
     int misfits;       /* in this block: how often values had not the shapes that the code expects */
+    const struct jit_code *jit;
     const struct insn *code;
     int index; /* in the block */
     uint32_t alive, exists;
@@ -180,7 +188,7 @@ struct worker { /* what runs one block: its registers, memory and barriers, used
     bool all_waited;       /* did all threads wait when they were looked at last? */
     uint8_t tallied;       /* the tallies that have something to add, by bits */
     struct tally tallies[TALLIES];
-    const struct jit_code *jit;   /* NULL: none */
+    struct jit_codes jit;
     bool quick;                   /* the block has no splits: simt_jit_block_run */
     bool fits;                    /* all warps are ready, and code was generated that fits them */
     bool at_entry;                /* its warps stand in their entry frames, as all quick blocks leave them */
@@ -254,7 +262,7 @@ struct run { /* one launch */
     const struct simt_launch *launch;
     const struct simt_program *program;
     const struct function *entry;
-    const struct jit_code *jit;
+    struct jit_codes jit;
     bool on_host;                 /* all that the arguments point to is host memory that kernels may use */
     unsigned cluster[3];          /* blocks of a cluster along each axis */
     uint64_t grain;               /* clusters that a thread takes at once */

@@ -43,12 +43,14 @@ struct jit_code {
     const struct function *function;
     unsigned watched; /* 0: for no observer, else above its way of watching */
     struct jit_form special[SR_TID_Z + 1];
-    unsigned block[3]; /* the shape of those it was last asked for */
+    unsigned block[3]; /* the shape of those it was last asked for, */
+    bool part;         /* and whether for their last warp, which has not 32 threads */
     uint8_t *bytes;    /* NULL: there is none for this shape */
     size_t size;
     struct entry *entries;
     struct claim *claims;
-    uint32_t entry_count, claim_count, fixed_claims, range_count;
+    uint32_t entry_count, claim_count, fixed_claims;
+    uint32_t first_range, end_range; /* its ranges among the worker's */
     struct waits *zones;
     uint32_t *waiting;       /* their pc's */
     const void *start, *all; /* the kernel's start; the way in for all warps of a block */
@@ -64,22 +66,17 @@ static uint32_t thread_index(const unsigned block[3], int dimension, uint32_t t)
     return dimension == 0 ? t % block[0] : dimension == 1 ? t / block[0] % block[1] : t / block[0] / block[1];
 }
 
-static bool is_part_of_warp(const unsigned block[3])
-{
-    return block[0] * block[1] * block[2] < SIMT_WARP;
-}
-
 /* The last lane stands for the last thread: of what several threads store in one place, its value stays. */
 uint32_t simt_jit_thread(const unsigned block[3], int dimension, uint32_t lane)
 {
-    uint32_t n = block[0] * block[1] * block[2], t = n & (n - 1) ? (lane < n ? lane : n - 1) : lane & (n - 1);
-    return thread_index(block, dimension, t);
+    uint32_t all = block[0] * block[1] * block[2], n = all % SIMT_WARP;
+    uint32_t t = n & (n - 1) ? (lane < n ? lane : n - 1) : lane & (n - 1);
+    return thread_index(block, dimension, all - n + t);
 }
 
-/* The form of a thread index in the full warps of a block, or in its only one. */
-static struct jit_form thread_form(const unsigned block[3], int dimension)
+/* The form of a thread index in the full warps of a block, or in its last one. */
+static struct jit_form thread_form(const unsigned block[3], int dimension, bool part)
 {
-    bool part = is_part_of_warp(block);
     uint32_t warps = part ? 1 : block[0] * block[1] * block[2] / SIMT_WARP, firsts = 0;
     struct jit_form f = {FORM_LINEAR, 0, 0, 0};
     for (uint32_t w = 0; w < warps; w++) {
@@ -180,10 +177,11 @@ static bool list_zones(struct jit_code *c, const struct jit *j)
     return true;
 }
 
-/* A block of fewer than 32 threads runs this code as a whole warp: lanes without a thread do once more what another
- * lane does. That is nothing more where it computes, loads, and stores the same number in the same place. It would be
- * with atomics, in what looks across lanes or tells them apart, in calls, and where threads wait for what others store:
- * then the two might see different things. */
+/* A block's last warp runs this code as a whole one, however few threads it has: lanes without a thread do once more
+ * what another lane does. That is nothing more where it computes, loads, and stores the same number in the same place.
+ * It would be with atomics, in what looks across lanes or tells them apart, in calls, and where threads wait for what
+ * others store: then the two might see different things. The barrier is that of all threads, who need not be counted.
+ */
 static bool may_repeat(const struct jit *j)
 {
     for (uint32_t k = 0; k < j->count; k++) {
@@ -191,15 +189,16 @@ static bool may_repeat(const struct jit *j)
         op_function run = n->i->run;
         bool control = run == simt_op_bra || run == simt_op_brx || run == simt_op_exit || run == simt_op_ret;
         bool special = n->i->mode < SR_LANEID || n->i->mode > SR_GLOBALTIMER_HI;
-        if (run == simt_op_special ? !special : !control && n->kind != JK_NOP && n->kind != JK_BARRIER && !n->plain)
-            return false;
+        bool barrier = n->kind == JK_BARRIER && j->slots[n->reads[0]].form.kind == FORM_CONST &&
+                       j->slots[n->reads[0]].form.step == 0;
+        if (run == simt_op_special ? !special : !control && n->kind != JK_NOP && !barrier && !n->plain) return false;
     }
     return true;
 }
 
 static void build(struct jit_code *c, const struct simt_program *p, int bits, const struct simt_observer *o)
 {
-    struct jit j = {.bits = bits, .program = p, .function = c->function};
+    struct jit j = {.bits = bits, .program = p, .function = c->function, .range_count = c->first_range};
     const struct function *f = c->function;
 #ifdef __x86_64__
     j.permutes_bytes = bits == 512 && __builtin_cpu_supports("avx512vbmi");
@@ -211,7 +210,7 @@ static void build(struct jit_code *c, const struct simt_program *p, int bits, co
         simt_jit_write(&j) && list_entries(c, &j) && list_zones(c, &j)) {
         c->size = x86_size(&j.x);
         c->bytes = install(&j.x, c->size);
-        c->range_count = j.range_count;
+        c->end_range = j.range_count;
         c->repeats = may_repeat(&j);
         const struct entry *first = c->entries; /* of the function's start */
         if (c->bytes && !j.impure && !first->count) c->start = c->bytes + first->at;
@@ -246,39 +245,73 @@ static unsigned watched_by(const struct simt_observer *o)
     return o ? 1 + o->way : 0;
 }
 
+/* What code is wanted for: a block's full warps, or its last one, whose ranges must not be those of `full`. */
+struct wish {
+    const struct simt_program *program;
+    const struct function *function;
+    const struct simt_observer *observer;
+    const unsigned *block;
+    bool part;
+    const struct jit_code *full;
+};
+
+static bool is_of(const struct jit_code *c, const struct wish *w)
+{
+    return c->function == w->function && c->watched == watched_by(w->observer) &&
+           (!w->full || c == w->full || c->first_range >= w->full->end_range);
+}
+
 /* The code for blocks of another shape: that of one whose indices look alike, or new code. NULL without memory. */
-static struct jit_code *code_of_forms(struct jit_code **list, const struct simt_program *p, const struct function *f,
-                                      const unsigned block[3], const struct simt_observer *o)
+static struct jit_code *code_of_forms(struct jit_code **list, const struct wish *w)
 {
     struct jit_form special[SR_TID_Z + 1];
     struct jit_code *c = *list;
-    for (int d = 0; d <= SR_TID_Z; d++) special[d] = thread_form(block, d);
-    while (c && (c->function != f || c->watched != watched_by(o) || !same_forms(c->special, special))) c = c->next;
+    for (int d = 0; d <= SR_TID_Z; d++) special[d] = thread_form(w->block, d, w->part);
+    while (c && !(is_of(c, w) && same_forms(c->special, special))) c = c->next;
     if (!c && (c = rt_calloc(1, sizeof *c))) {
-        c->function = f;
-        c->watched = watched_by(o);
+        c->function = w->function;
+        c->watched = watched_by(w->observer);
+        c->first_range = w->full ? w->full->end_range : 0;
         memcpy(c->special, special, sizeof special);
-        build(c, p, vector_bits(), o);
+        build(c, w->program, vector_bits(), w->observer);
         c->next = *list;
         *list = c;
     }
-    if (c) memcpy(c->block, block, sizeof c->block);
+    if (c && c != w->full) {
+        memcpy(c->block, w->block, sizeof c->block);
+        c->part = w->part;
+    }
     return c;
+}
+
+static const struct jit_code *find_code(struct jit_code **list, const struct wish *w)
+{
+    struct jit_code *c = *list;
+    while (c && !(is_of(c, w) && c->part == w->part && !memcmp(c->block, w->block, sizeof c->block))) c = c->next;
+    if (!c) c = code_of_forms(list, w);
+    return c && c->bytes ? c : NULL;
 }
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-const struct jit_code *simt_jit_code(const struct simt_program *p, const struct function *f, const unsigned block[3],
-                                     const struct simt_observer *o)
+struct jit_codes simt_jit_codes(const struct simt_program *p, const struct function *f, const unsigned block[3],
+                                const struct simt_observer *o)
 {
-    if ((o && !o->quick) || !vector_bits() || (o && is_part_of_warp(block))) return NULL;
-    struct jit_code **list = &((struct simt_program *)(uintptr_t)p)->jit, *c;
+    struct jit_codes codes = {NULL, NULL};
+    uint32_t threads = block[0] * block[1] * block[2];
+    if ((o && !o->quick) || !vector_bits()) return codes;
+    struct jit_code **list = &((struct simt_program *)(uintptr_t)p)->jit;
+    struct wish w = {p, f, o, block, false, NULL};
     pthread_mutex_lock(&lock);
-    for (c = *list; c; c = c->next)
-        if (c->function == f && c->watched == watched_by(o) && !memcmp(c->block, block, sizeof c->block)) break;
-    if (!c) c = code_of_forms(list, p, f, block, o);
+    if (threads >= SIMT_WARP) codes.full = find_code(list, &w);
+    if (threads % SIMT_WARP && !o && (threads < SIMT_WARP || (codes.full && codes.full->repeats))) {
+        w.part = true;
+        w.full = codes.full;
+        codes.last = find_code(list, &w);
+        if (codes.last && !codes.last->repeats) codes.last = NULL;
+    }
     pthread_mutex_unlock(&lock);
-    return c && c->bytes && (c->repeats || !is_part_of_warp(block)) ? c : NULL;
+    return codes;
 }
 
 void simt_jit_free(struct simt_program *p)
@@ -290,9 +323,10 @@ void simt_jit_free(struct simt_program *p)
     }
 }
 
-uint32_t simt_jit_ranges(const struct jit_code *c)
+uint32_t simt_jit_ranges(const struct jit_codes *c)
 {
-    return c->range_count;
+    uint32_t full = c->full ? c->full->end_range : 0, last = c->last ? c->last->end_range : 0;
+    return full > last ? full : last;
 }
 const void *simt_jit_start(const struct jit_code *c)
 {
@@ -383,9 +417,9 @@ enum jit_exit simt_jit_run(const struct jit_code *c, struct warp *w, char *R, co
     return enter(R, w, at);
 }
 
-enum jit_exit simt_jit_run_all(const struct jit_code *c, struct worker *k)
+enum jit_exit simt_jit_run_all(const struct jit_code *c, struct worker *k, struct warp *first, uint32_t count)
 {
-    enum jit_exit (*enter)(struct worker * k);
+    enum jit_exit (*enter)(struct worker * k, struct warp * first, uint32_t count);
     memcpy(&enter, &c->all, sizeof enter);
-    return enter(k);
+    return enter(k, first, count);
 }

@@ -31,16 +31,17 @@ struct jit_range {
 };
 
 /* The code of a program's entry for blocks of this shape, generated at the first call: for launches that nobody
- * watches, or for those whose observer has `quick`, which watches the same in all launches of a program. NULL when
- * there is none: the processor or the system does not allow it, LUNARRAY_JIT is 0, memory ran out, or the block has
- * fewer than 32 threads and the kernel, or its observer, would notice lanes that repeat some. Any thread may ask. */
-const struct jit_code *simt_jit_code(const struct simt_program *p, const struct function *f, const unsigned block[3],
-                                     const struct simt_observer *o);
-/* An index of the thread that a lane stands for, in a block of fewer than 32 that runs such code as a whole warp. */
+ * watches, or for those whose observer has `quick`, which watches the same in all launches of a program. NULL where
+ * there is none: the block has no such warp, the processor or the system does not allow it, LUNARRAY_JIT is 0, memory
+ * ran out, or for the last warp, when the kernel or its observer would notice lanes that repeat others. Any thread may
+ * ask. */
+struct jit_codes simt_jit_codes(const struct simt_program *p, const struct function *f, const unsigned block[3],
+                                const struct simt_observer *o);
+/* An index of the thread that a lane stands for, in a last warp of fewer than 32 that runs such code as a whole one. */
 uint32_t simt_jit_thread(const unsigned block[3], int dimension, uint32_t lane);
 void simt_jit_free(struct simt_program *p);
 /* How many ranges a worker needs. */
-uint32_t simt_jit_ranges(const struct jit_code *c);
+uint32_t simt_jit_ranges(const struct jit_codes *c);
 /* Where the kernel begins, when its code does all by itself: it calls no op that needs the warp's splits, and its only
  * barrier is bar.sync 0. NULL when it does not. */
 const void *simt_jit_start(const struct jit_code *c);
@@ -55,10 +56,10 @@ void simt_jit_forget(struct worker *k);
 /* Tells the observer, if there is one, that all lanes exit at w->pc. */
 void simt_jit_exits(struct warp *w);
 enum jit_exit simt_jit_run(const struct jit_code *c, struct warp *w, char *R, const void *at);
-/* Runs the block's warps one after the other, each from the kernel's start in the first round, then from where its
- * `resume` says (NULL: it has ended), to their ends or next barriers, and counts those that end in quick_left. JIT_EXIT
- * or JIT_BARRIER: all have; else k->left has not. */
-enum jit_exit simt_jit_run_all(const struct jit_code *c, struct worker *k);
+/* Runs so many of the block's warps one after the other, each from the kernel's start in the first round, then from
+ * where its `resume` says (NULL: it has ended), to their ends or next barriers, and counts those that end in
+ * quick_left. JIT_EXIT or JIT_BARRIER: all have; else k->left has not. */
+enum jit_exit simt_jit_run_all(const struct jit_code *c, struct worker *k, struct warp *first, uint32_t count);
 
 /* Blocks all of whose warps run code that does all by itself need no splits, as long as it never leaves. */
 /* Gets the block ready; false when it must be started as others are. */

@@ -6,17 +6,18 @@
 /* Are all warps ready for generated code? */
 static bool fit(struct worker *k)
 {
-    for (uint32_t j = 0; j < k->warp_count; j++)
-        if (!simt_warp_ready(&k->warps[j]) || !k->warps[j].generated) return false;
+    for (uint32_t j = 0; j < k->warp_count; j++) {
+        struct warp *w = &k->warps[j];
+        if (!w->jit || !simt_jit_start(w->jit) || !simt_warp_ready(w) || !w->generated) return false;
+    }
     return true;
 }
 
 bool simt_jit_block_start(struct worker *k)
 {
-    const void *start = k->jit ? simt_jit_start(k->jit) : NULL;
     bool at_entry = k->at_entry;
     k->quick = k->at_entry = false;
-    if (!start || !(k->fits || fit(k))) return false;
+    if (!k->fits && !fit(k)) return false;
     for (uint32_t j = 0; !at_entry && j < k->warp_count; j++) {
         struct warp *w = &k->warps[j];
         w->frame = w->entry_frame;
@@ -45,14 +46,14 @@ static void give_splits(struct worker *k, uint32_t odd, enum jit_exit why)
     for (uint32_t j = 0; j < k->warp_count; j++) {
         struct warp *w = &k->warps[j];
         bool fresh = k->first_round && j > odd;
-        const void *resume = fresh ? simt_jit_start(k->jit) : w->resume;
+        const void *resume = fresh ? simt_jit_start(w->jit) : w->resume;
         uint32_t pc = fresh ? w->entry_frame->function->start - 1 : w->pc;
         simt_warp_start(w);
         struct split *s = &w->splits[0];
         if (j == odd) {
             s->pc = w->pc = pc;
             w->resume = why == JIT_SLICE || why == JIT_BARRIER ? resume : NULL;
-            if (why == JIT_PARTED) simt_jit_part_splits(k->jit, w);
+            if (why == JIT_PARTED) simt_jit_part_splits(w->jit, w);
         } else if (!resume) {
             w->pc = pc;
             simt_jit_exits(w);
@@ -97,6 +98,17 @@ static bool meet(struct worker *k)
     return together;
 }
 
+/* Each warp to its end or next barrier. The last one may have code of its own. */
+static enum jit_exit run_once(struct worker *k)
+{
+    const struct jit_code *code = k->warps[0].jit;
+    uint32_t n = k->warp_count;
+    struct warp *last = &k->warps[n - 1];
+    if (last->jit == code) return simt_jit_run_all(code, k, k->warps, n);
+    enum jit_exit why = simt_jit_run_all(code, k, k->warps, n - 1);
+    return why == JIT_EXIT || why == JIT_BARRIER ? simt_jit_run_all(last->jit, k, last, 1) : why;
+}
+
 enum jit_exit simt_jit_block_run(struct worker *k)
 {
     for (uint32_t rounds = 1; k->quick_left; rounds++) {
@@ -104,7 +116,7 @@ enum jit_exit simt_jit_block_run(struct worker *k)
             give_splits(k, UINT32_MAX, JIT_BARRIER);
             return JIT_LEFT;
         }
-        enum jit_exit why = simt_jit_run_all(k->jit, k);
+        enum jit_exit why = run_once(k);
         if (why == JIT_FAULT) return why;
         if (why != JIT_EXIT && why != JIT_BARRIER) {
             give_splits(k, (uint32_t)k->left->index, why);

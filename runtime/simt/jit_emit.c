@@ -66,8 +66,9 @@ static void write_next_block(struct jit *j)
     x86_jump(x, j->next_label);
 }
 
-/* enum jit_exit enter(char *R, struct warp *w, const void *at), and, at all_label, enter(struct worker *k): code that
- * comes to its end or to a barrier goes on with the next warp. In the first round nobody has yet said where. */
+/* enum jit_exit enter(char *R, struct warp *w, const void *at), and, at all_label, enter(struct worker *k,
+ * struct warp *first, uint32_t count): code that comes to its end or to a barrier goes on with the next warp. In the
+ * first round nobody has yet said where. */
 static void write_entrance(struct jit *j)
 {
     struct x86 *x = &j->x;
@@ -86,10 +87,9 @@ static void write_entrance(struct jit *j)
     x86_rr(x, ALU_MOV, true, REG_WORKER, RDI);
     x86_rm(x, ALU_MOV, true, REG_SHARED, WORKER(shared));
     x86_rm(x, ALU_MOV, true, REG_BIAS, WORKER(jit_bias));
-    x86_rm(x, ALU_MOV, true, REG_WARP, WORKER(warps));
+    x86_rr(x, ALU_MOV, true, REG_WARP, RSI);
     x86_imm(x, ALU_SUB, true, REG_WARP, sizeof(struct warp));
-    x86_rm(x, ALU_MOV, false, RAX, WORKER(warp_count));
-    x86_store(x, false, x86_at(RSP, 0), RAX);
+    x86_store(x, false, x86_at(RSP, 0), RDX);
     x86_load_part(x, RAX, WORKER(first_round), 1, false, false);
     x86_store(x, false, x86_at(RSP, 4), RAX);
     x86_jump(x, j->next_label);

@@ -46,7 +46,7 @@ void simt_tally_try(struct warp *w, const struct insn *i, uint64_t address)
     t->size = i->size;
     t->added = 0;
     memset(k->ranges, 0, (k->program->cache_count + 1) * sizeof *k->ranges);
-    if (k->jit) memset(k->jit_ranges, 0, simt_jit_ranges(k->jit) * sizeof *k->jit_ranges);
+    memset(k->jit_ranges, 0, simt_jit_ranges(&k->jit) * sizeof *k->jit_ranges);
 }
 
 #define POUR(type)                                                                                                     \

@@ -158,7 +158,7 @@ static bool may_go_on(struct warp *w)
  * goes on; EV_TAKE: the slice is over. */
 static enum event run_generated(struct warp *w, struct split *s)
 {
-    const struct jit_code *code = w->worker->jit;
+    const struct jit_code *code = w->jit;
     const void *at = w->resume;
     w->resume = NULL;
     if (!at && !(at = simt_jit_entry(code, s->frame, s->pc))) {
@@ -263,7 +263,7 @@ static bool make_entry_frame(struct warp *w)
         if (o && (!o->watch || o->watch[w->pc]) && o->before(o, w, i, &m) != EV_NEXT) return false;
         if (m && i->run(w->entry_frame->regs, i, m, w) != EV_NEXT) return false;
     }
-    w->generated = w->worker->jit && w->exists == FULL && simt_jit_frame_fits(w->worker->jit, w->entry_frame);
+    w->generated = w->jit && w->exists == FULL && simt_jit_frame_fits(w->jit, w->entry_frame);
     return true;
 }
 
@@ -416,7 +416,7 @@ bool simt_block_start(struct worker *k)
 static enum block_outcome finish(struct worker *k, enum block_outcome outcome)
 {
     struct simt_observer *o = k->observer;
-    if (outcome == BLOCK_STOPPED && k->jit) simt_jit_forget(k);
+    if (outcome == BLOCK_STOPPED) simt_jit_forget(k);
     if (!o) return outcome;
     if (outcome == BLOCK_STOPPED && k->fault.kind == SIMT_FAULT_DEADLOCK && o->deadlock && o->deadlock(o, k)) {
         k->fault = (struct simt_fault){0};
@@ -445,6 +445,6 @@ enum block_outcome simt_block_deadlock(struct worker *k)
 void simt_block_abandon(struct worker *k)
 {
     struct simt_observer *o = k->observer;
-    if (k->jit) simt_jit_forget(k);
+    simt_jit_forget(k);
     if (o && o->block_end) o->block_end(o, k);
 }

@@ -6,6 +6,7 @@ local t = dofile("tests/lua/test.lua")
 local gpu = gpu or require "lunarray"
 gpu.device("simt")
 local THREADS, FUNCTIONS, PLACES = 200, 6, 8
+local SHAPES = { 64, 64, 200, 100, 33, 31, 16, 5 } -- threads of a block
 
 -- The same text means the same on both: no contraction, no overflow of signed numbers, one NaN.
 local common = [[
@@ -242,7 +243,8 @@ extern "C" __global__ void k%d(const int *I, const float *X, const unsigned char
   local program = gpu.kernel(whole_text(of_cuda, body) .. table.concat(kernels, "\n"), { options = { "-fmad=false" } })
   for k = 1, FUNCTIONS do
     local mem, results = gpu.zeros(THREADS * PLACES, "int32"), gpu.zeros(THREADS, "int64")
-    program["k" .. k](4, 64)(whole, real, bytes, mem, results, THREADS)
+    local threads = SHAPES[math.random(#SHAPES)]
+    program["k" .. k]((THREADS + threads - 1) // threads, threads)(whole, real, bytes, mem, results, THREADS)
     out[k] = results:totable()
   end
   return out

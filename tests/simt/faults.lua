@@ -148,6 +148,18 @@ t.test("an access out of bounds by a thread of a block of few", function()
   t.raises({ "block (0, 0, 0), thread (1, 1, 0)", "write of 4 bytes" }, function() k(1, { 2, 3 })(gpu.ones(2)) end)
 end)
 
+t.test("an access out of bounds by the last thread of a block's last warp, which is not full", function()
+  local k = gpu.kernel [[__global__ void k(float *x) { x[threadIdx.x + 10 * threadIdx.y == 69 ? 1 << 28 : threadIdx.x] = 1; }]]
+  t.raises({ "block (0, 0, 0), thread (9, 6, 0)", "write of 4 bytes" }, function() k(1, { 10, 7 })(gpu.ones(10)) end)
+end)
+
+-- What a last warp that is not full has found right of single words is not for the rows of the others.
+t.test("a row that begins where the last warp has been, and goes out of bounds", function()
+  local k = gpu.kernel [[__global__ void k(float *x) { x[blockIdx.x * blockDim.x + threadIdx.x] = 2; }]]
+  k(400, 50)(gpu.ones(20000))
+  t.raises({ "block (399, 0, 0), thread (12, 0, 0)", "write of 4 bytes" }, function() k(400, 50)(gpu.ones(19962)) end)
+end)
+
 t.test("an instruction that the software GPU lacks", function()
   t.raises({ "does not know the instruction", "sin.nothing" }, function()
     gpu.kernel([[__global__ void k(float *x) { asm("sin.nothing.f32 %0, %0;" : "+f"(x[0])); }]])(1, 1)(x)

@@ -330,7 +330,7 @@ static bool generates(void)
 {
     struct simt_program *p = must_load(HEAD ".visible .entry k()\n{\nret;\n}\n");
     const unsigned block[3] = {32, 1, 1};
-    bool yes = simt_jit_code(p, simt_program_function(p, "k")->code, block, NULL) != NULL;
+    bool yes = simt_jit_codes(p, simt_program_function(p, "k")->code, block, NULL).full != NULL;
     simt_program_free(p);
     return yes;
 }
