@@ -250,9 +250,9 @@ def test_scripts_errors_have_a_hint_on_a_terminal(terminal, cli, tmp_path):
         r = cli(str(path))
         assert r.returncode == 1 and message in r.stderr and "hint" not in r.stderr
     for code, hint in ("x = 1 x += 1", "Lua has no +="), ("x.y()", None), ("prnt(3)", "did you mean 'print'?"), ("x = gpu.zeros(3) x.sum()", "a method is called with a colon"), \
-            ("gpu.ones(3).reshape(3, 1)", "a method is called with a colon"), ("x = gpu.ones(3):sum().dtype", "gives a number already"), \
-            ("x = 2j", "gpu.complex(0, 1)"):
-        t = terminal("-e", code)
+            ("gpu.ones(3).reshape(3, 1)", "a method is called with a colon"), ("x = gpu.ones(3):sum().dtype", "a reduction of all elements gives"), \
+            ("x = 2j", "a number has no suffix and no _: 3, 0.5, 1e-3, 0xff; a complex one is gpu.complex(0, 1)"):
+        t = terminal("-e", code, columns=200)
         assert t.ended() == 1 and (b"  hint: " + (hint or "").encode() in t.raw) == bool(hint)
 
 
