@@ -1,5 +1,5 @@
-/* Floats to int32 and int64 by the instructions that convert, with the results of the conversions of loops.c, which take
- * the elements that are left. Included by loops.c alone. */
+/* Floats to int32 and int64 by the instructions that convert, with the results of the conversions of loops.c, which
+ * take the elements that are left. Included by loops.c alone. */
 #ifndef KN_LOOPS_WHOLE_H
 #define KN_LOOPS_WHOLE_H
 

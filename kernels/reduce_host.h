@@ -79,5 +79,7 @@ bool kn_reduce_is_decided(const struct kn_reduce_pass *p, size_t item);
 bool kn_reduce_ask_blocks(struct kn_reduce_pass *p, struct kn_walk *w, size_t item);
 /* The place, from 0, of the first extreme of a row of bools in memory, which are one chunk. */
 int64_t kn_reduce_first_bool(const struct kn_reduce_pass *p, size_t item);
+/* Of n bools: where the first is that is true, or false where that is wanted; n where there is none. */
+size_t kn_first_bool(const char *bools, bool wanted, size_t n);
 
 #endif

@@ -1,8 +1,7 @@
 /* Reductions of small arrays on the host, by the loops that reduce_host.c would run: the same bits without a program
  * and a plan, which take longer than the loops. */
 #include <string.h>
-#include "kernels/host.h"
-#include "kernels/reduce.h"
+#include "kernels/reduce_host.h"
 
 /* Some elements that lie in memory one after the other. */
 struct few {
@@ -10,12 +9,6 @@ struct few {
     size_t n;
     const void *values;
 };
-
-static bool has_loops(enum kn_reduction k, enum rt_dtype t)
-{
-    bool index = k == KN_ARGMIN || k == KN_ARGMAX;
-    return t != RT_UINT64 && !(index && t == RT_BOOL);
-}
 
 static enum rt_dtype result_of(enum kn_reduction k, enum rt_dtype t)
 {
@@ -73,6 +66,13 @@ static void mean_rows(const struct few *f, size_t rows, enum rt_dtype result, vo
     divide(totals, t, f->n, rows, result, to);
 }
 
+static void first_of_bools(const struct few *f, bool least, void *to)
+{
+    const size_t first = kn_first_bool(f->values, !least, f->n);
+    const int64_t index = first < f->n ? (int64_t)first + 1 : 1;
+    memcpy(to, &index, sizeof index);
+}
+
 static void extreme(const struct few *f, bool least, bool place, void *to)
 {
     const struct kn_loops *l = kn_host_loops();
@@ -87,6 +87,8 @@ static void reduce_row(enum kn_reduction k, const struct few *f, enum rt_dtype r
 {
     if (k == KN_PROD) {
         product(f, result, to);
+    } else if (f->dtype == RT_BOOL && (k == KN_ARGMIN || k == KN_ARGMAX)) {
+        first_of_bools(f, k == KN_ARGMIN, to);
     } else if (result == RT_BOOL) {
         size_t count = kn_host_loops()->narrow->count_true[f->dtype](f->values, f->n);
         *(uint8_t *)to = k == KN_ALL || k == KN_MIN ? count == f->n : count > 0;
@@ -121,7 +123,7 @@ bool kn_is_small(const struct rt_array *a)
 
 bool kn_small_reduction(enum kn_reduction k, const struct rt_array *a, enum rt_dtype *t, void *element)
 {
-    if (!has_loops(k, a->dtype) || !kn_is_small(a)) return false;
+    if (a->dtype == RT_UINT64 || !kn_is_small(a)) return false;
     struct few all = {.dtype = a->dtype, .n = (size_t)rt_array_size(a), .values = rt_array_host(a)};
     *t = result_of(k, a->dtype);
     reduce_rows(k, &all, 1, *t, element);
@@ -207,8 +209,9 @@ bool kn_small_rows(enum kn_reduction k, const struct rt_array *a, unsigned axes,
 {
     size_t count = 1, last = (size_t)a->ndim - 1;
     bool index = k == KN_ARGMIN || k == KN_ARGMAX;
-    if (!has_loops(k, a->dtype) || !kn_is_small(a)) return false;
-    if (axes == 1 && index && a->ndim > 1) return search_columns(k == KN_ARGMIN, a, keepdims, out);
+    if (a->dtype == RT_UINT64 || !kn_is_small(a)) return false;
+    if (axes == 1 && index && a->ndim > 1)
+        return a->dtype != RT_BOOL && search_columns(k == KN_ARGMIN, a, keepdims, out);
     if (axes == 1 && a->shape[0] <= KN_GROUP && rt_array_size(a) / a->shape[0] >= KN_MANY_ROWS)
         return reduce_down(k, a, keepdims, out);
     while (last > 0 && axes != 1u << last && a->shape[last] == 1) last--; /* behind it, axes of one element are none */

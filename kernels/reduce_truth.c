@@ -56,17 +56,16 @@ static bool ask(struct kn_reduce_pass *p, size_t item)
     return all;
 }
 
-/* Of bytes: where the first is that is true, or false where that is asked; n where there is none. */
-static size_t first_byte(const char *bytes, bool wanted, size_t n)
+size_t kn_first_bool(const char *bools, bool wanted, size_t n)
 {
     size_t i = 0;
-    const char *at = wanted ? NULL : memchr(bytes, 0, n);
-    if (!wanted) return at ? (size_t)(at - bytes) : n;
+    const char *at = wanted ? NULL : memchr(bools, 0, n);
+    if (!wanted) return at ? (size_t)(at - bools) : n;
     for (uint64_t eight; n - i >= sizeof eight; i += sizeof eight) {
-        memcpy(&eight, bytes + i, sizeof eight);
+        memcpy(&eight, bools + i, sizeof eight);
         if (eight) break;
     }
-    while (i < n && !bytes[i]) i++;
+    while (i < n && !bools[i]) i++;
     return i;
 }
 
@@ -74,7 +73,7 @@ bool kn_reduce_ask_blocks(struct kn_reduce_pass *p, struct kn_walk *w, size_t it
 {
     bool all = kn_reduce_asks_for_all(p);
     for (size_t n; (n = kn_walk_next(w)) > 0; kn_walk_advance(w, n))
-        if (first_byte(kn_walk_evaluate(w, n, NULL), !all, n) < n) return decide(p, item);
+        if (kn_first_bool(kn_walk_evaluate(w, n, NULL), !all, n) < n) return decide(p, item);
     return all;
 }
 
@@ -82,7 +81,7 @@ int64_t kn_reduce_first_bool(const struct kn_reduce_pass *p, size_t item)
 {
     size_t length;
     const char *at = kn_reduce_stored_chunk(p, item, &length);
-    size_t i = first_byte(at, !kn_reduce_asks_for_all(p), length);
+    size_t i = kn_first_bool(at, !kn_reduce_asks_for_all(p), length);
     return i < length ? (int64_t)i : 0;
 }
 

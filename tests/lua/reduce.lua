@@ -85,6 +85,7 @@ for _, device in ipairs(t.devices()) do
             t.eq(y:argmin(), at, what)
             assert(x:max() == true and y:min() == false and x:min() == (n == 1) and y:max() == (n > 1), what)
             assert(y:argmax() == (at == 1 and n > 1 and 2 or 1), what)
+            assert((x & y):argmax() == 1 and (x | y):argmin() == 1, what)
           end
         end
       end

@@ -130,7 +130,7 @@ t.every("reductions along an axis", function(device)
         local row = x:reshape(-1)
         row[1], row[5], row[7], row[9], row[61], row[62] = nan, inf, -0.0, 0.0, -inf, -0.0
       end
-      for _, name in ipairs({ "sum", "mean", "min", "max", "prod", "any", "all" }) do
+      for _, name in ipairs({ "sum", "mean", "min", "max", "prod", "any", "all", "argmin", "argmax" }) do
         for axis = 1, x.ndim do
           for _, keep in ipairs({ false, true }) do
             same(function(v) return v[name](v, axis, keep) end, x, ("%s of %s %s along %d"):format(name, dtype, table.concat(shape, "x"), axis))

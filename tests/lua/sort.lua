@@ -219,6 +219,24 @@ t.test("long rows of few different elements", function()
   sort_rows_of_few(t.brief(500003, 70001), { "int16", "uint16", "float16", "bfloat16" })
 end)
 
+-- Rows in order are left as they are; in these one element, at each place in turn, belongs before the one before it.
+t.test("rows that are nearly in order", function()
+  for _, dtype in ipairs { "float32", "float64", "int16", "int64" } do
+    for _, n in ipairs { 1, 2, 16, 17, 18, 33, 50 } do
+      local x = gpu.range(2, 2 * n, 2, dtype, "cpu"):reshape(1, n):tile(n, 1) - gpu.eye(n, dtype, "cpu") * 3
+      local sorted, order = x:sort(2), x:argsort(2)
+      for row = 1, n do
+        local places, values = {}, {}
+        for i = 1, n do places[i] = i end
+        if row > 1 then places[row - 1], places[row] = row, row - 1 end
+        for i = 1, n do values[i] = 2 * places[i] - (places[i] == row and 3 or 0) end
+        t.same(order[row]:totable(), places, dtype .. n)
+        t.same(sorted[row]:totable(), values, dtype .. n)
+      end
+    end
+  end
+end)
+
 -- Parts of a row that are parted further by one thread, beside what the indices choose.
 t.test("rows of a million and more", function()
   gpu.seed(6)
