@@ -134,30 +134,48 @@ static enum rt_status round_to(enum rt_dtype t, struct rt_array *out, struct rt_
     return status;
 }
 
-enum rt_status kn_matmul(const struct rt_array *a, const struct rt_array *b, struct rt_array *out, struct rt_error *e)
+/* Dense float32 or float64 of the host, both of one dtype, which take no preparation: what is left of a product of
+ * small vectors is mostly that. */
+static bool are_ready(const struct rt_array *a, const struct rt_array *b)
 {
-    struct kn_product p = {.batches = 1};
+    return a->dtype == b->dtype && (a->dtype == RT_FLOAT32 || a->dtype == RT_FLOAT64) &&
+           !kn_runs_generated(rt_array_device(a)) && rt_array_contiguous(a) && rt_array_contiguous(b);
+}
+
+static enum rt_status multiply_ready(struct kn_product *p, const struct rt_array *a, const struct rt_array *b,
+                                     const struct rt_array *form, struct rt_array *out, struct rt_error *e)
+{
+    p->dtype = a->dtype;
+    enum rt_status status = rt_array_new(rt_array_device(a), p->dtype, form->ndim, form->shape, out, e);
+    if (status != RT_OK) return status;
+    choose_strides(a, true, p->a_stride);
+    choose_strides(b, false, p->b_stride);
+    status = multiply(p, a, b, out, e);
+    if (status != RT_OK) rt_array_release(out);
+    return status;
+}
+
+static enum rt_status multiply_prepared(struct kn_product *p, const struct rt_array *a, const struct rt_array *b,
+                                        const struct rt_array *form, struct rt_array *out, struct rt_error *e)
+{
     struct kn_operand operands[2] = {{.array = a}, {.array = b}};
-    struct rt_array x = {0}, y = {0}, form = {0};
+    struct rt_array x = {0}, y = {0};
     enum rt_dtype dtype = RT_FLOAT32;
-    memset(out, 0, sizeof *out);
-    enum rt_status status = kn_check_devices((const struct rt_array *const[]){a, b}, 2, e);
-    if (status == RT_OK) status = choose_shape(a, b, &p, &form, e);
-    if (status == RT_OK) status = kn_result_dtype(KN_MUL, operands, &dtype, e);
-    p.dtype = compute_dtype(a, dtype);
-    if (status == RT_OK) status = of_dtype(a, p.dtype, &x, e);
-    if (status == RT_OK) status = of_dtype(b, p.dtype, &y, e);
+    enum rt_status status = kn_result_dtype(KN_MUL, operands, &dtype, e);
+    p->dtype = compute_dtype(a, dtype);
+    if (status == RT_OK) status = of_dtype(a, p->dtype, &x, e);
+    if (status == RT_OK) status = of_dtype(b, p->dtype, &y, e);
     if (status == RT_OK) {
-        choose_strides(&x, true, p.a_stride);
-        choose_strides(&y, false, p.b_stride);
-        status = lay_out(&p, true, &x, e);
+        choose_strides(&x, true, p->a_stride);
+        choose_strides(&y, false, p->b_stride);
+        status = lay_out(p, true, &x, e);
     }
-    if (status == RT_OK) status = lay_out(&p, false, &y, e);
-    if (status == RT_OK) status = rt_array_new(rt_array_device(a), p.dtype, form.ndim, form.shape, out, e);
+    if (status == RT_OK) status = lay_out(p, false, &y, e);
+    if (status == RT_OK) status = rt_array_new(rt_array_device(a), p->dtype, form->ndim, form->shape, out, e);
     if (status == RT_OK) {
-        choose_strides(&x, true, p.a_stride);
-        choose_strides(&y, false, p.b_stride);
-        status = multiply(&p, &x, &y, out, e);
+        choose_strides(&x, true, p->a_stride);
+        choose_strides(&y, false, p->b_stride);
+        status = multiply(p, &x, &y, out, e);
         if (status == RT_OK)
             status = round_to(dtype, out, e);
         else
@@ -166,4 +184,15 @@ enum rt_status kn_matmul(const struct rt_array *a, const struct rt_array *b, str
     rt_array_release(&x);
     rt_array_release(&y);
     return status;
+}
+
+enum rt_status kn_matmul(const struct rt_array *a, const struct rt_array *b, struct rt_array *out, struct rt_error *e)
+{
+    struct kn_product p = {.batches = 1};
+    struct rt_array form = {0};
+    memset(out, 0, sizeof *out);
+    enum rt_status status = kn_check_devices((const struct rt_array *const[]){a, b}, 2, e);
+    if (status == RT_OK) status = choose_shape(a, b, &p, &form, e);
+    if (status != RT_OK) return status;
+    return (are_ready(a, b) ? multiply_ready : multiply_prepared)(&p, a, b, &form, out, e);
 }

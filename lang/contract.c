@@ -11,16 +11,26 @@ static int finish(lua_State *L)
     return a->ndim > 0 ? 1 : lg_push_number_of(L);
 }
 
+static int multiply(lua_State *L, const struct rt_array *a, const struct rt_array *b)
+{
+    struct rt_array *out = lg_new_array(L);
+    lg_check(L, kn_matmul(a, b, out, lg_error_box(L)));
+    return finish(L);
+}
+
+static void check_two(lua_State *L)
+{
+    luaL_argcheck(L, lua_isnoneornil(L, 3), 3, "two arrays expected, and nothing behind them but {out = y}");
+}
+
 static int matmul(lua_State *L)
 {
     if (lg_out(L, "matmul")) return 1;
     bool arrays = lg_test_array(L, 1) && lg_test_array(L, 2);
-    luaL_argcheck(L, lua_isnoneornil(L, 3), 3, "two arrays expected, and nothing behind them but {out = y}");
+    check_two(L);
     if (!arrays && (lg_is_sparse(L, 1) || lg_is_sparse(L, 2))) return lg_sparse_matmul(L);
-    const struct rt_array *a = lg_check_array(L, 1), *b = lg_check_array(L, 2);
-    struct rt_array *out = lg_new_array(L);
-    lg_check(L, kn_matmul(a, b, out, lg_error_box(L)));
-    return finish(L);
+    const struct rt_array *a = lg_check_array(L, 1);
+    return multiply(L, a, lg_check_array(L, 2));
 }
 
 /* The sum over pairs of axes, those that are left of x in front of those of y. */
@@ -47,28 +57,34 @@ static int contract_pairs(lua_State *L, const char *what, const struct pairing *
     return finish(L);
 }
 
-static void check_axes(lua_State *L, const char *what)
+static void check_axes(lua_State *L, const char *what, const struct rt_array *both[2])
 {
-    for (int i = 1; i <= 2; i++)
-        if (lg_check_array(L, i)->ndim == 0)
-            luaL_error(L, "%s: the %s array has no axes; x * y multiplies by a number", what,
-                       i == 1 ? "first" : "second");
+    for (int i = 0; i < 2; i++) {
+        both[i] = lg_check_array(L, i + 1);
+        if (both[i]->ndim == 0)
+            luaL_error(L, "%s: the %s array has no axes; x * y multiplies by a number", what, i ? "second" : "first");
+    }
 }
 
 static int dot(lua_State *L)
 {
     if (lg_out(L, "dot")) return 1;
-    check_axes(L, "dot");
-    const struct rt_array *a = lg_check_array(L, 1), *b = lg_check_array(L, 2);
-    if (a->ndim <= 2 && b->ndim <= 2) return matmul(L);
-    struct pairing p = {1, {a->ndim - 1}, {b->ndim > 1 ? b->ndim - 2 : 0}};
+    const struct rt_array *both[2];
+    check_axes(L, "dot", both);
+    const int x = both[0]->ndim, y = both[1]->ndim;
+    if (x <= 2 && y <= 2) {
+        check_two(L);
+        return multiply(L, both[0], both[1]);
+    }
+    struct pairing p = {1, {x - 1}, {y > 1 ? y - 2 : 0}};
     return contract_pairs(L, "dot", &p);
 }
 
 static int inner(lua_State *L)
 {
-    check_axes(L, "inner");
-    struct pairing p = {1, {lg_check_array(L, 1)->ndim - 1}, {lg_check_array(L, 2)->ndim - 1}};
+    const struct rt_array *both[2];
+    check_axes(L, "inner", both);
+    struct pairing p = {1, {both[0]->ndim - 1}, {both[1]->ndim - 1}};
     return contract_pairs(L, "inner", &p);
 }
 
