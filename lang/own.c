@@ -14,6 +14,7 @@ static const char owned_key;
 static atomic_ulong closed_states;
 static _Thread_local struct {
     const void *state;
+    const lua_State *main; /* if that asked: it lives as long, where a coroutine's place may become another state's */
     unsigned long closed;
     struct owned *owned;
 } last;
@@ -37,14 +38,18 @@ static struct owned *make_owned(lua_State *L)
 
 static struct owned *find_owned(lua_State *L)
 {
-    const void *state = lua_topointer(L, LUA_REGISTRYINDEX); /* which all threads of a state share */
     const unsigned long closed = atomic_load_explicit(&closed_states, memory_order_acquire);
+    if (last.main == L && last.closed == closed) return last.owned;
+    const void *state = lua_topointer(L, LUA_REGISTRYINDEX); /* which all threads of a state share */
     if (last.state == state && last.closed == closed) return last.owned;
+    const int top = lua_gettop(L);
     lua_rawgetp(L, LUA_REGISTRYINDEX, &owned_key);
     struct owned *o = lua_touserdata(L, -1);
     lua_pop(L, 1);
     if (!o) o = make_owned(L);
     last.state = o->closed ? NULL : state;
+    last.main = !o->closed && lua_pushthread(L) ? L : NULL;
+    lua_settop(L, top);
     last.closed = closed;
     last.owned = o;
     return o;
