@@ -113,6 +113,8 @@ static const struct {
     {"all", "of arrays it is x:all()"},
     {"shape", "it is a field of arrays, x.shape"},
     {"round", "it is written math.floor(x + 0.5), or of arrays gpu.round(x)"},
+    {"clamp", "it is written math.max(low, math.min(x, high)), or of arrays x:clip(low, high)"},
+    {"sign", "it is written x > 0 and 1 or x < 0 and -1 or 0, or of arrays x:sign()"},
     {"list", "a list is a table, {1, 2, 3}"},
     {"dict", "a table is made by {a = 1, b = 2}"},
 };
@@ -144,6 +146,7 @@ static const struct {
     {"get", NULL, "it is written t[k] or 0"},
     {"len", "its length is #s", "its length is #t"},
     {"length", "its length is #s", "its length is #t"},
+    {"getn", NULL, "its length is #t"},
     {"size", "its length is #s", "its length is #t"},
 };
 
@@ -499,12 +502,25 @@ static bool push_for_method(lua_State *L, const struct lg_place *p, const char *
     return (plain && push_habit(L, LUA_TTABLE, name)) || push_similar(L, table, 0, name);
 }
 
-/* t.append(x), math.Sqrt(2), s.split(","). */
+/* Whether a table is Lua's library of the name. */
+static bool is_library(lua_State *L, int table, const char *name)
+{
+    lua_getglobal(L, name);
+    bool same = lua_rawequal(L, table, -1);
+    lua_pop(L, 1);
+    return same;
+}
+
+/* t.append(x), t.sum(), math.Sqrt(2), s.split(","), table.getn(t), string.trim(s). */
 static bool push_for_field(lua_State *L, int owner, const char *name)
 {
     if (lua_type(L, owner) == LUA_TSTRING) return push_habit(L, LUA_TSTRING, name);
+    if (is_library(L, owner, "string") && push_habit(L, LUA_TSTRING, name)) return true;
     if (!lua_istable(L, owner)) return false;
     bool list = lua_rawlen(L, owner) > 0;
+    if (list && lg_doc_by_name(L, lua_pushfstring(L, "array.%s", name)))
+        return lua_pushfstring(L, "a table is no array; gpu.array makes one of it, gpu.array(t):%s()", name);
+    list = list || is_library(L, owner, "table");
     return (list && push_habit(L, LUA_TTABLE, name)) || push_foreign(L, name) || push_similar(L, owner, 0, name);
 }
 

@@ -230,6 +230,10 @@ static const struct {
     {"local s = 'a b' s:split(' ')", "method 'split'", "gmatch"},
     {"local s = 'a b' s.strip()", "field 'strip'", "s:match"},
     {"math.round(2.5)", "field 'round'", "math.floor(x + 0.5)"},
+    {"local t = {1} t.sum()", "field 'sum'", "gpu.array(t):sum()"},
+    {"table.getn({1})", "field 'getn'", "its length is #t"},
+    {"string.split('a b')", "field 'split'", "gmatch"},
+    {"math.clamp(3, 1, 2)", "field 'clamp'", "math.max(low, math.min(x, high))"},
     {"globals()", "global 'globals'", "%whos"},
     /* shapes, which are one value */
     {"local x = gpu.ones(2, 3) local h, w = x.shape return h * w", "on a shape value", "a, b = table.unpack(x.shape)"},
