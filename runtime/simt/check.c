@@ -399,11 +399,25 @@ static void note_exits(struct block *b, const struct warp *w, uint32_t m)
         EACH_LANE(l, m) at[l] = pc;
 }
 
+/* Does it touch memory other than mbarriers, or wait for copies, which do so then? */
+static bool touches_memory(const struct simt_check *c, uint32_t pc, const struct insn *i)
+{
+    switch ((enum watched)c->watch[pc]) {
+    case WATCH_ACCESS: return !simt_is_mbarrier(i);
+    case WATCH_PIECES:
+    case WATCH_TEXELS:
+    case WATCH_COPIES:
+    case WATCH_FREE: return true;
+    default: return false;
+    }
+}
+
 static enum event before(struct simt_observer *o, struct warp *w, const struct insn *i, uint32_t *m)
 {
     struct simt_check *c = (struct simt_check *)o;
     struct block *b = w->worker->observed;
     enum event ev = EV_NEXT;
+    if (w->closely && touches_memory(c, w->pc, i)) simt_clocks_accessed(b, w, *m);
     switch ((enum watched)c->watch[w->pc]) {
     case WATCH_ACCESS: ev = simt_check_access(c, w, i, m); break;
     case WATCH_PIECES: simt_check_pieces(c, w, i, m); break;

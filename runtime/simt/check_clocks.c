@@ -4,7 +4,10 @@
  * that of the arrivals so far and those of the last phases that are over; a thread has the clock of all that it waited
  * for. Most threads have waited for the same, so clocks are shared and not changed then.
  *
- * Where the threads of a block meet, their clocks become one; where that is the whole cluster, they say nothing new. */
+ * Where the threads of a block meet, their clocks become one; where that is the whole cluster, they say nothing new. So
+ * it is, too, where all threads of a block have waited for a phase that all arrived in, and none has touched memory
+ * between its arrival and its wait. To see that, warps are watched closely from an arrival on, and who has waited for
+ * such a phase lets the others have their turn first. */
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/memory.h"
@@ -39,6 +42,13 @@ struct clocks {           /* of a block */
     struct clock **kept;                  /* those that notes of shared memory mean: check_groups.c */
     uint32_t kept_count, kept_room;
     struct clock *spare; /* to be used again */
+    bool some;           /* a thread knows something, */
+    bool aside;          /* which it did not when what is gone through was done */
+    /* Since all threads met, in a block without a cluster: */
+    uint32_t arrived[32];         /* lanes that arrived at mbarriers, by warp */
+    uint32_t *last;               /* by thread of a warp with such lanes: when it touched memory last, since then */
+    uint32_t home;                /* the mbarrier where one arrived last, */
+    const struct insn *tests[32]; /* and by warp the last wait there, which is no such touch; NULL: none */
 };
 
 static void *allocated(const struct block *b, void *p)
@@ -129,7 +139,9 @@ static struct clocks *want(struct block *b)
     struct clocks *c = rt_calloc(1, sizeof *c);
     if (c) c->threads = b->worker->warp_count * SIMT_WARP;
     if (c) c->knows = rt_calloc(c->threads, sizeof *c->knows);
-    if (!c || !c->knows) {
+    if (c) c->last = rt_calloc(c->threads, sizeof *c->last);
+    if (!c || !c->knows || !c->last) {
+        if (c) free(c->knows), free(c->last);
         free(c);
         return allocated(b, NULL);
     }
@@ -150,11 +162,24 @@ static void forget_arrivals(const struct block *b, struct phases *x)
     for (int k = 0; k < PHASES; k++) let_go(b, &x->over[k]);
 }
 
+/* All threads met. */
+static void leave_phases(struct block *b)
+{
+    struct clocks *c = b->clocks;
+    for (uint32_t w = 0; w < c->threads / SIMT_WARP; w++) {
+        if (c->arrived[w]) memset(c->last + w * SIMT_WARP, 0, SIMT_WARP * sizeof *c->last);
+        c->arrived[w] = 0;
+        c->tests[w] = NULL;
+        b->worker->warps[w].closely = false;
+    }
+}
+
 void simt_clocks_start(struct block *b)
 {
     struct clocks *c = b->clocks;
     if (!c) return;
-    for (uint32_t t = 0; t < c->threads; t++) let_go(b, &c->knows[t]);
+    simt_clocks_forget(b);
+    leave_phases(b);
     for (size_t k = 0; k < c->count; k++) forget_arrivals(b, &c->items[k]);
     for (int k = 0; k < MAX_BARRIERS; k++) let_go(b, &c->barriers[k]);
     for (int k = 0; k < 3; k++) let_go(b, &c->joined[k]);
@@ -171,6 +196,7 @@ void simt_clocks_free(struct block *b)
         free(c);
     }
     free(b->clocks->kept);
+    free(b->clocks->last);
     free(b->clocks->knows);
     free(b->clocks->items);
     free(b->clocks);
@@ -179,7 +205,7 @@ void simt_clocks_free(struct block *b)
 bool simt_clocks_ordered(const struct block *b, record r, unsigned thread)
 {
     const struct cluster *cluster = b->worker->cluster;
-    const struct clock *c = b->clocks->knows[thread];
+    const struct clock *c = b->clocks->aside ? NULL : b->clocks->knows[thread];
     for (uint32_t rank = 0; c && rank < cluster->size; rank++) {
         const struct block *o = cluster->members[rank]->observed;
         if (record_block(r) != record_block(o->id)) continue;
@@ -190,7 +216,17 @@ bool simt_clocks_ordered(const struct block *b, record r, unsigned thread)
 
 bool simt_clocks_differ(const struct block *b, unsigned thread, unsigned other)
 {
-    return b->clocks->knows[thread] != b->clocks->knows[other];
+    return !b->clocks->aside && b->clocks->knows[thread] != b->clocks->knows[other];
+}
+
+bool simt_clocks_known(const struct block *b)
+{
+    return b->clocks && b->clocks->some && !b->clocks->aside;
+}
+
+void simt_clocks_aside(struct block *b, bool aside)
+{
+    if (b->clocks) b->clocks->aside = aside;
 }
 
 /* ---- for check_groups.c ---- */
@@ -220,12 +256,47 @@ uint32_t simt_clocks_keep(struct block *b, unsigned thread)
 void simt_clocks_know(struct block *b, unsigned thread, uint32_t kept)
 {
     struct clocks *c = b->clocks;
-    if (kept < c->kept_count) hold(b, &c->knows[thread], c->kept[kept]);
+    if (kept >= c->kept_count) return;
+    hold(b, &c->knows[thread], c->kept[kept]);
+    c->some |= c->kept[kept] != NULL;
 }
 
 void simt_clocks_forget(struct block *b)
 {
-    for (uint32_t t = 0; t < b->clocks->threads; t++) let_go(b, &b->clocks->knows[t]);
+    for (uint32_t t = 0; b->clocks->some && t < b->clocks->threads; t++) let_go(b, &b->clocks->knows[t]);
+    b->clocks->some = false;
+}
+
+/* Has the clock, of the thread's accesses since all met, all or nothing? */
+static bool covers(const struct block *b, const struct clock *k, uint32_t thread)
+{
+    const struct clocks *c = b->clocks;
+    bool arrived = c->arrived[thread / SIMT_WARP] >> thread % SIMT_WARP & 1;
+    return !arrived || k->seen[thread] <= b->met || k->seen[thread] > c->last[thread];
+}
+
+static bool covers_all(const struct block *b, const struct clock *k)
+{
+    for (uint32_t t = 0; k && t < b->clocks->threads; t++)
+        if (!covers(b, k, t)) return false;
+    return true;
+}
+
+bool simt_clocks_cover(const struct block *b)
+{
+    const struct clocks *c = b->clocks;
+    const struct clock *one = NULL;
+    bool all = true;
+    for (uint32_t t = 0; all && t < c->threads; t++) {
+        if (c->knows[t] != one) all = covers_all(b, c->knows[t]);
+        one = c->knows[t];
+    }
+    for (size_t n = 0; all && n < c->count; n++) {
+        const struct phases *x = &c->items[n];
+        all = covers_all(b, x->arrived);
+        for (int k = 0; all && k < PHASES; k++) all = covers_all(b, x->over[k]);
+    }
+    return all;
 }
 
 static void add_block(const struct clock *c, const struct worker *k, uint64_t *items, size_t *n)
@@ -263,6 +334,7 @@ void simt_clocks_share(struct block *b, const uint32_t *from, const uint32_t *to
         if (from[t / SIMT_WARP] >> t % SIMT_WARP & 1) join(b, &all, c->knows[t]);
     for (uint32_t t = 0; all && t < c->threads; t++)
         if (to[t / SIMT_WARP] >> t % SIMT_WARP & 1) hold(b, &c->knows[t], all);
+    c->some |= all != NULL;
     if (all) simt_groups_note_clocks(b, to);
     let_go(b, &all);
 }
@@ -286,6 +358,7 @@ void simt_clocks_meet(struct block *b)
     }
     simt_clocks_forget(b);
     forget_kept(b);
+    leave_phases(b);
     for (size_t k = 0; k < c->count; k++) forget_arrivals(b, &c->items[k]);
 }
 
@@ -383,7 +456,7 @@ static void take(struct block *b, unsigned thread, struct clock *c)
 {
     if (!c || !want(b) || b->clocks->knows[thread] == c) return;
     join(b, &b->clocks->knows[thread], c);
-    b->meets_partly = true;
+    b->clocks->some = b->meets_partly = true;
     simt_order_learn(b, thread, c->others);
     simt_releases_acquire(b, thread, c->acquired);
 }
@@ -411,36 +484,145 @@ void simt_clocks_wait(struct block *b, uint32_t id, const uint32_t *to)
     let_go(b, &b->clocks->barriers[id]);
 }
 
-/* ---- mbarriers, by instruction ---- */
-static void touch_lane(const struct access *a, unsigned lane, struct block *o, struct phases *x)
+/* ---- phases that all wait for ---- */
+static bool is_alone(const struct block *b)
 {
-    uint32_t phase;
-    if (simt_is_barrier_init(a->insn)) {
-        forget_arrivals(o, x);
-        x->now = 0;
-        x->coarse = false;
-    } else if (simt_is_barrier_test(a->insn) &&
-               simt_phase_over(a->insn, a->regs, lane, o->worker->shared + x->at, &phase)) {
-        if (!a->block->tags.slow && x->over[phase % PHASES]) simt_shared_flush(a->block);
-        take(a->block, (unsigned)a->warp->index * SIMT_WARP + lane, x->over[phase % PHASES]);
+    return b->worker->cluster->size == 1;
+}
+
+static void set_last(struct clocks *c, unsigned warp, uint32_t m, uint32_t time)
+{
+    EACH_LANE(l, m) c->last[warp * SIMT_WARP + l] = time;
+}
+
+void simt_clocks_accessed(struct block *b, const struct warp *w, uint32_t m)
+{
+    struct clocks *c = b->clocks;
+    set_last(c, (unsigned)w->index, m, b->now);
+    if (c->some && !b->tags.slow && !b->tags.parted) simt_groups_part(b, 0);
+}
+
+/* Lanes arrived at x, behind what they did up to a time. */
+static void note_arrivals(struct block *b, struct warp *w, uint32_t m, const struct phases *x, uint32_t time)
+{
+    struct clocks *c = b->clocks;
+    unsigned warp = (unsigned)w->index;
+    b->worker->leaves |= !w->closely;
+    w->closely = true;
+    c->arrived[warp] |= m;
+    set_last(c, warp, m, time);
+    if (c->home == x->at) return;
+    for (unsigned v = 0; v < c->threads / SIMT_WARP; v++) {
+        if (c->tests[v]) set_last(c, v, FULL, time);
+        c->tests[v] = NULL;
     }
+    c->home = x->at;
+}
+
+/* Has the clock all that the block's threads have done, and nothing of what they have seen is seen by them alone?
+ * *waited: do all have it? */
+static bool is_full(const struct block *b, const struct clock *k, bool *waited)
+{
+    const struct clocks *c = b->clocks;
+    if (b->bulks || b->acquires || b->learned || b->reach) return false;
+    *waited = true;
+    for (unsigned w = 0; w < c->threads / SIMT_WARP; w++) {
+        const struct warp *v = &b->worker->warps[w];
+        if (v->alive != v->exists || v->exists & ~c->arrived[w]) return false;
+        EACH_LANE(l, v->exists)
+        {
+            unsigned t = w * SIMT_WARP + l;
+            if (k->seen[t] <= c->last[t]) return false;
+            *waited &= c->knows[t] == k;
+        }
+    }
+    return true;
+}
+
+/* Waits count as accesses to the mbarrier, which come behind the meeting. */
+static void wait_again(const struct access *a, const struct insn *const *tests, const struct phases *x)
+{
+    struct block *b = a->block;
+    for (uint32_t w = 0; w < b->worker->warp_count; w++) {
+        struct access again = *a;
+        again.warp = &b->worker->warps[w];
+        again.insn = tests[w];
+        again.regs = again.warp->entry_frame->regs;
+        uint32_t site = a->check->site_of[again.insn - again.warp->code];
+        again.site = &a->check->sites[site];
+        again.me = lane_0_of(b, again.warp, site);
+        for (int l = 0; l < SIMT_WARP; l++) again.at[l] = x->at;
+        simt_shared_touch(&again, again.warp->exists);
+    }
+}
+
+/* Lanes came to have the clock, of a phase of x. */
+static void settle(const struct access *a, const struct phases *x, const struct clock *k)
+{
+    struct block *b = a->block;
+    const struct insn *tests[32];
+    bool waited, home = b->clocks->home == x->at;
+    if (!home || !is_full(b, k, &waited)) return;
+    b->worker->leaves = b->worker->yields = true;
+    memcpy(tests, b->clocks->tests, sizeof tests);
+    if (!waited) return;
+    simt_check_phase_met(b);
+    wait_again(a, tests, x);
+}
+
+/* ---- mbarriers, by instruction ---- */
+static void begin_phases(struct block *o, struct phases *x)
+{
+    forget_arrivals(o, x);
+    x->now = 0;
+    x->coarse = false;
+}
+
+/* Lanes that test x know what comes with the phases which are over. */
+static void test(const struct access *a, uint32_t m, struct block *o, struct phases *x)
+{
+    struct block *b = a->block;
+    struct clock *of[SIMT_WARP] = {NULL}, *last = NULL;
+    uint32_t lanes[32] = {0}, phase, *took = &lanes[a->warp->index];
+    bool alone = is_alone(b), home = alone && b->clocks->home == x->at;
+    if (home) b->clocks->tests[a->warp->index] = a->insn;
+    if (alone && !home) simt_clocks_accessed(b, a->warp, m);
+    EACH_LANE(l, m)
+    {
+        if (!simt_phase_over(a->insn, a->regs, l, o->worker->shared + x->at, &phase)) continue;
+        of[l] = last = x->over[phase % PHASES];
+        *took |= (uint32_t)(of[l] != NULL) << l;
+    }
+    if (!*took) return;
+    if (!alone && !b->tags.slow) simt_shared_flush(b);
+    if (b->tags.parted) simt_groups_part(b, b->clocks->threads);
+    EACH_LANE(l, *took) take(b, (unsigned)a->warp->index * SIMT_WARP + l, of[l]);
+    if (b->tags.parted) simt_groups_note_clocks(b, lanes);
+    if (alone && last) settle(a, x, last);
 }
 
 void simt_clocks_touch(const struct access *a, uint32_t m)
 {
+    struct block *b = a->block;
     bool arrives = simt_arrives(a->insn), releases = a->insn->flags & F_RELEASE || !simt_is_mbarrier(a->insn);
-    if (arrives && releases) simt_check_fence(a->block, a->warp, m);
+    uint32_t before = releases ? b->now : LAST_TIME; /* what comes with the arrival is all up to its time, or not */
+    if (arrives && releases) simt_check_fence(b, a->warp, m);
     while (m) {
         uint64_t first = a->at[__builtin_ctz(m)], at = (uint32_t)first;
         uint32_t same = 0;
         EACH_LANE(l, m) same |= (uint32_t)(a->at[l] == first) << l;
         m &= ~same;
-        const struct worker *owner = simt_cluster_owner(a->block->worker, &at);
+        const struct worker *owner = simt_cluster_owner(b->worker, &at);
         struct block *o = owner ? owner->observed : NULL;
         struct phases *x = o && !owner->ended ? phases_at(o, at) : NULL;
-        if (!x) continue; /* a fault */
+        if (!x || !want(b)) continue; /* a fault, or no memory */
         follow(x, o);
         if (arrives) arrive(a, same, o, x, releases);
-        if (!arrives) EACH_LANE(l, same) touch_lane(a, l, o, x);
+        if (arrives && is_alone(b)) note_arrivals(b, a->warp, same, x, before);
+        if (simt_is_barrier_init(a->insn)) begin_phases(o, x);
+        if (!arrives && simt_is_barrier_test(a->insn))
+            test(a, same, o, x);
+        else if (!arrives && is_alone(b))
+            simt_clocks_accessed(b, a->warp, same);
     }
 }

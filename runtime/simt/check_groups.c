@@ -55,8 +55,10 @@ void simt_groups_part(struct block *b, unsigned notes)
 {
     struct tags *t = &b->tags;
     if (t->slow) return;
-    bool others = b->order || b->acquires || b->copies || b->bulks || b->reach || b->worker->cluster->size > 1;
-    if (others || b->now == LAST_TIME || !has_room(b, notes) ||
+    bool others = b->learned || b->acquires || b->copies || b->bulks || b->reach || b->worker->cluster->size > 1;
+    bool begins = !t->parted && b->clocks, knows = begins && simt_clocks_known(b);
+    others |= begins && !simt_clocks_cover(b); /* the tags until now do not tell */
+    if (others || b->now == LAST_TIME || !has_room(b, notes + (knows ? b->worker->warp_count * SIMT_WARP : 0)) ||
         !simt_check_want(b, &t->readers, t->words, sizeof *t->readers)) {
         simt_shared_flush(b);
         return;
@@ -66,6 +68,9 @@ void simt_groups_part(struct block *b, unsigned notes)
     t->parted = b->flushed = true;
     t->since = (uint32_t)simt_groups_epoch(b, b->now);
     simt_shared_quiet(b);
+    uint32_t all[32];
+    memset(all, 0xff, sizeof all);
+    if (knows) simt_groups_note_clocks(b, all);
 }
 
 /* ---- what is known ---- */
@@ -289,7 +294,7 @@ bool simt_groups_touch(const struct access *a, uint32_t m)
     uint64_t epoch = simt_groups_epoch(b, seen > b->met ? seen : b->met);
     if (epoch < b->tags.since) epoch = b->tags.since;
     if (a->bytes < 4 || (a->site->strong && a->kind != ACCESS_ATOMIC) || a->site->copies || a->site->bulk) return false;
-    if (b->copies || b->bulks || b->order || epoch >= LAST_EPOCH || !has_room(b, 1)) return false;
+    if (b->copies || b->bulks || b->learned || epoch >= LAST_EPOCH || !has_room(b, 1)) return false;
     if (b->tags.last < epoch) b->tags.last = (uint32_t)epoch;
     if (!touch_at_once(a, m, (uint32_t)epoch) && !touch_by_lanes(a, m, (uint32_t)epoch)) return false;
     struct shared_note *n = simt_shared_log(b, a->warp, a->insn, record_site(a->me), a->bytes, m, 0);

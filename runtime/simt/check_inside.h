@@ -175,6 +175,7 @@ struct block {
     uint64_t *acquired;        /* by thread: has seen the releases up to this number */
     struct release_log *log;   /* NULL: the block began before order went by numbers */
     struct order *order;       /* by thread; NULL until one releases something or reads what was released */
+    bool learned;              /* one has seen something by that */
     bool order_apart;          /* its threads may have seen different things */
     struct table places;       /* what comes with values in its shared memory: check_order.c */
     struct table histories;    /* the lists of its cells: check_history.c */
@@ -529,6 +530,8 @@ void simt_check_arrive(struct block *b, struct warp *w, const struct insn *i, ui
 /* Nobody can go on: reports who waits for whom. False: it is nothing that is known here. */
 bool simt_check_deadlock(struct simt_observer *o, struct worker *k);
 void simt_check_fence(struct block *b, struct warp *w, uint32_t m);
+/* All threads have waited for a phase of an mbarrier that has all they did. */
+void simt_check_phase_met(struct block *b);
 struct fence simt_check_fence_of(const struct block *b, unsigned thread);
 void simt_sync_start(struct block *b);
 void simt_sync_quiet(struct block *b); /* lets generated code meet, if warps that do matter to nobody else */
@@ -556,6 +559,14 @@ const uint32_t *simt_clocks_times(const struct block *b, unsigned thread);
 uint32_t simt_clocks_keep(struct block *b, unsigned thread);
 void simt_clocks_know(struct block *b, unsigned thread, uint32_t kept);
 void simt_clocks_forget(struct block *b);
+/* Does a thread know anything? Nobody does for a while, or again. */
+bool simt_clocks_known(const struct block *b);
+void simt_clocks_aside(struct block *b, bool aside);
+/* Is what was done since all met, as far as that was by threads which arrived somewhere, known as a whole where any of
+ * it is, or will be? */
+bool simt_clocks_cover(const struct block *b);
+/* Lanes m of a warp that is watched closely touch memory, but for mbarriers. */
+void simt_clocks_accessed(struct block *b, const struct warp *w, uint32_t m);
 void simt_clocks_start(struct block *b); /* a block begins */
 void simt_clocks_free(struct block *b);
 

@@ -18,7 +18,7 @@ struct knower { /* lanes of a warp */
 
 bool simt_knows_some(const struct block *b, unsigned warp)
 {
-    return b->warps || b->lanes[warp] || b->clocks || b->order || b->acquires || b->reach;
+    return b->warps || b->lanes[warp] || simt_clocks_known(b) || b->order || b->acquires || b->reach;
 }
 
 static inline bool is_behind(const struct knower *x, record r, record me)

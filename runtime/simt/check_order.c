@@ -9,6 +9,7 @@
  *
  * Large launches may exhaust what such sets may take. From then on (`coarse`) order goes by the numbers of
  * check_releases.c, which are kept all the time. */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/memory.h"
@@ -107,17 +108,27 @@ static void add_meetings(struct block *b, unsigned thread, struct seen_set **to)
     simt_seen_add(b->check, to, items, n);
 }
 
-void simt_order_fence(struct block *b, unsigned thread)
+/* What comes before a fence of the thread's. */
+static void find_seen(struct block *b, unsigned thread, struct seen_set **to)
+{
+    simt_seen_hold(to, simt_order_knows(b, thread));
+    if (b->meets_partly) add_meetings(b, thread, to);
+    if (b->reach) simt_reach_seen(b, to);
+    if (b->clocks) simt_clocks_seen(b, thread, to);
+}
+
+void simt_order_fence(struct block *b, unsigned warp, uint32_t m)
 {
     struct seen_set *s = NULL;
+    unsigned last = UINT_MAX; /* whose that is */
     if (!b->order && !b->meets_partly && !b->reach) return;
-    struct order *o = order_of(b, thread);
-    if (!o) return;
-    simt_seen_hold(&s, o->knows);
-    if (b->meets_partly) add_meetings(b, thread, &s);
-    if (b->reach) simt_reach_seen(b, &s);
-    if (b->clocks) simt_clocks_seen(b, thread, &s);
-    set_fenced(o, s);
+    EACH_LANE(l, m)
+    {
+        if (last == UINT_MAX || simt_check_lanes_differ(b, warp, l, last)) find_seen(b, warp * SIMT_WARP + l, &s);
+        last = l;
+        struct order *o = s || b->order ? order_of(b, warp * SIMT_WARP + l) : NULL;
+        if (o) set_fenced(o, s);
+    }
     simt_seen_let_go(&s);
 }
 
@@ -151,6 +162,7 @@ void simt_order_learn(struct block *b, unsigned thread, struct seen_set *s)
     if (!o || o->knows == s) return;
     struct seen_set *was = o->knows;
     if (!b->tags.slow) simt_shared_flush(b);
+    b->learned = true;
     simt_seen_join(b->check, &o->knows, s);
     b->order_apart |= o->knows != was;
 }
@@ -200,7 +212,7 @@ void simt_order_meet(struct block *b, bool fenced)
     }
     b->order_apart = false;
     if (!fenced) return;
-    simt_order_fence(b, 0); /* all have seen the same */
+    simt_order_fence(b, 0, 1); /* all have seen the same */
     unsigned others = b->worker->warp_count * SIMT_WARP - 1;
     for (unsigned t = 1; t <= others; t++)
         if (b->order[t].fenced != b->order[0].fenced) simt_seen_let_go(&b->order[t].releases);
@@ -216,7 +228,7 @@ void simt_order_start(struct block *b)
         simt_seen_hold_all(&b->order->releases, sizeof *b->order, threads, NULL);
     }
     empty(&b->places);
-    b->order_apart = false;
+    b->order_apart = b->learned = false;
     b->meets_partly = false;
 }
 
@@ -338,6 +350,7 @@ static void learn(struct strong *s, unsigned lane, struct order_place *p)
     struct seen_set *knew = o->knows;
     if (knew == p->comes) return;
     if (!b->tags.slow) simt_shared_flush(b);
+    b->learned = true;
     if (s->same.then && s->same.knew == knew && s->same.comes == p->comes) {
         simt_seen_hold(&o->knows, s->same.then);
     } else {

@@ -123,13 +123,17 @@ void simt_shared_flush(struct block *b)
     struct worker *k = b->worker;
     uint32_t met[32];
     memcpy(met, b->warp_met, sizeof met);
-    if (t->parted) simt_groups_forget(b);
+    if (t->parted)
+        simt_groups_forget(b);
+    else
+        simt_clocks_aside(b, true);
     for (const char *at = t->log; at < k->quiet.note;) {
         const struct shared_note *n = (const struct shared_note *)(const void *)at;
         replay(b, n);
         at += note_bytes(n->rows);
     }
     memcpy(b->warp_met, met, sizeof met);
+    simt_clocks_aside(b, false);
     k->quiet.note = t->log;
     t->slow = b->flushed = true;
     t->parted = false;

@@ -86,7 +86,7 @@ bool simt_check_ordered(const struct block *b, record r, unsigned warp, unsigned
 
 bool simt_check_differ(const struct block *b, unsigned warp)
 {
-    return b->order_apart || b->acquires || b->clocks || b->lanes[warp];
+    return b->order_apart || b->acquires || simt_clocks_known(b) || b->lanes[warp];
 }
 
 bool simt_check_lanes_differ(const struct block *b, unsigned warp, unsigned lane, unsigned other)
@@ -114,11 +114,8 @@ void simt_check_fence(struct block *b, struct warp *w, uint32_t m)
     simt_readers_part(b);
     struct fence f = {tick(b), b->met, b->warp_met[w->index]};
     b->readers.since = b->now;
-    EACH_LANE(l, m)
-    {
-        b->fence[(unsigned)w->index * SIMT_WARP + l] = f;
-        simt_order_fence(b, (unsigned)w->index * SIMT_WARP + l);
-    }
+    EACH_LANE(l, m) b->fence[(unsigned)w->index * SIMT_WARP + l] = f;
+    simt_order_fence(b, (unsigned)w->index, m);
     b->warp_seen[w->index] = b->now;
 }
 
@@ -138,8 +135,8 @@ static void set_acquired(struct block *b, unsigned warp, uint32_t m, uint64_t mo
     EACH_LANE(l, m) b->acquired[warp * SIMT_WARP + l] = most;
 }
 
-/* All threads of the block met. */
-static void meet(struct block *b)
+/* All threads of the block met; fenced: and all had a fence before. */
+static void meet(struct block *b, bool fenced)
 {
     struct worker *k = b->worker;
     b->met = tick(b);
@@ -150,13 +147,25 @@ static void meet(struct block *b)
     simt_bulk_met(b);
     simt_clocks_meet(b);
     for (uint32_t w = 0; w < k->warp_count; w++) b->warp_seen[w] = b->now;
-    if (b->fence_before_barrier) b->fenced = b->met;
-    simt_order_meet(b, b->fence_before_barrier);
-    b->fence_before_barrier = false;
+    if (fenced) b->fenced = b->met;
+    simt_order_meet(b, fenced);
     if (!b->acquires) return;
     uint64_t most = 0;
     for (uint32_t w = 0; w < k->warp_count; w++) share_acquired(b, w, FULL, &most);
     for (uint32_t w = 0; w < k->warp_count; w++) set_acquired(b, w, FULL, most);
+}
+
+/* At a barrier, a fence of any thread before it stands for all. */
+static void meet_at_barrier(struct block *b)
+{
+    meet(b, b->fence_before_barrier);
+    b->fence_before_barrier = false;
+}
+
+void simt_check_phase_met(struct block *b)
+{
+    b->patterned = false;
+    meet(b, false);
 }
 
 /* Had each of the lanes a fence since the warp met last? Then each releases what all did, as behind a barrier of the
@@ -167,11 +176,6 @@ static bool are_fenced(const struct block *b, unsigned warp, uint32_t m)
     EACH_LANE(l, b->fences ? m : 0)
     if (b->fence[warp * SIMT_WARP + l].time < since) return false;
     return b->fences;
-}
-
-static void share_fences(struct block *b, unsigned warp, uint32_t m)
-{
-    EACH_LANE(l, m) simt_order_fence(b, warp * SIMT_WARP + l);
 }
 
 /* The lanes that go with those: others of the warp that have ended. */
@@ -226,7 +230,7 @@ static void meet_some(struct block *b, uint32_t id, const uint32_t *here, const 
         for (uint32_t w = 0; w < k->warp_count; w++) simt_clocks_arrive(b, id, w, with_ended(b, w, waiting[w]));
     simt_clocks_wait(b, id, waiting);
     b->meets_partly = true;
-    for (uint32_t w = 0; fenced && w < k->warp_count; w++) share_fences(b, w, waiting[w]);
+    for (uint32_t w = 0; fenced && w < k->warp_count; w++) simt_order_fence(b, w, waiting[w]);
 }
 
 void simt_check_arrive(struct block *b, struct warp *w, const struct insn *i, uint32_t m)
@@ -319,14 +323,14 @@ void simt_check_barrier(struct simt_observer *o, struct worker *k, uint32_t id)
         count += (uint32_t)__builtin_popcount(waiting[j]);
     }
     if (id == CLUSTER_BARRIER) {
-        meet(b);
+        meet_at_barrier(b);
         simt_reach_met(b);
         return;
     }
     if (is_divergent(k, id)) report_divergence(b, id);
     bool all = count == k->live && (!bar->expected || count == threads); /* others that ended were not waited for */
     if (all)
-        meet(b);
+        meet_at_barrier(b);
     else
         meet_some(b, id, bar->arrived, waiting);
 }
@@ -334,7 +338,7 @@ void simt_check_barrier(struct simt_observer *o, struct worker *k, uint32_t id)
 void simt_check_met(struct simt_observer *o, struct worker *k)
 {
     (void)o;
-    meet(k->observed);
+    meet_at_barrier(k->observed);
 }
 
 /* ---- deadlocks ---- */
@@ -410,7 +414,7 @@ static void meet_lanes(struct block *b, struct warp *w, uint32_t group, uint32_t
     EACH_LANE(l, group) memcpy(lanes[l], known, sizeof known);
     simt_groups_note_lanes(b, (unsigned)w->index, group, known);
     b->meets_partly = true;
-    if (are_fenced(b, (unsigned)w->index, group)) share_fences(b, (unsigned)w->index, group);
+    if (are_fenced(b, (unsigned)w->index, group)) simt_order_fence(b, (unsigned)w->index, group);
 }
 
 static void meet_warp(struct block *b, struct warp *w, uint32_t alive, uint32_t now)
@@ -418,7 +422,7 @@ static void meet_warp(struct block *b, struct warp *w, uint32_t alive, uint32_t 
     unsigned warp = (unsigned)w->index;
     if (are_fenced(b, warp, alive)) {
         EACH_LANE(l, alive) b->fence[warp * SIMT_WARP + l].warp_time = now;
-        share_fences(b, warp, alive);
+        simt_order_fence(b, warp, alive);
     }
     b->warp_met[w->index] = now;
     simt_shared_warp_met(b, w);

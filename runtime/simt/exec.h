@@ -105,6 +105,8 @@ struct warp {
     const void *resume; /* where generated code goes on, when it came back for a barrier or at the end of a slice */
     int budget;
     uint32_t pc, mask; /* of the running split */
+    bool closely;      /* the observer is to see all that it does: no generated code */
+    bool midway;       /* it stands where no generated code begins; the next branch may lead to some */
     bool generated;    /* its code fits: */
     int misfits;       /* in this block: how often values had not the shapes that the code expects */
     const struct jit_code *jit;
@@ -186,6 +188,7 @@ struct worker { /* what runs one block: its registers, memory and barriers, used
     struct range *ranges;
     uint32_t failed_tests; /* of mbarriers, in a row */
     bool all_waited;       /* did all threads wait when they were looked at last? */
+    bool leaves, yields;   /* behind this instruction on an mbarrier generated code is left; others have their turn */
     uint8_t tallied;       /* the tallies that have something to add, by bits */
     struct tally tallies[TALLIES];
     struct jit_codes jit;

@@ -72,6 +72,18 @@ static uint64_t *cell_at(char *R, const struct insn *i, uint32_t lane, struct wa
     return simt_lane_address(w, i, (int)lane, space, address_of(R, i, lane), 8, true);
 }
 
+/* Behind an instruction, as the observer wants it. */
+static enum event go_on(struct warp *w)
+{
+    struct worker *k = w->worker;
+    if (!k->leaves) return EV_NEXT;
+    if (k->yields) w->budget = 0;
+    k->leaves = k->yields = false;
+    w->midway = true;
+    w->splits[w->current].pc = w->pc + 1;
+    return EV_SCHEDULE;
+}
+
 OP(mbarrier)
 {
     const uint32_t *n = u32_at(R, i->b);
@@ -92,7 +104,7 @@ OP(mbarrier)
         *cell = pack(b);
         if (i->d != SLOT_NOWHERE) u64_at(R, i->d)[l] = old;
     }
-    return EV_NEXT;
+    return go_on(w);
 }
 
 /* Each phase but the first wants all of its arrivals. */
@@ -186,7 +198,7 @@ OP(mbarrier_test)
     }
     *d = (*d & ~m) | done;
     if (done) w->worker->failed_tests = 0, w->worker->all_waited = false;
-    return last ? test_failed(w, m & ~done, last) : EV_NEXT;
+    return last ? test_failed(w, m & ~done, last) : go_on(w);
 }
 
 OP(mbarrier_pending)

@@ -194,7 +194,8 @@ static inline __attribute__((always_inline)) enum outcome run_splits(struct warp
         enum event ev = EV_SCHEDULE;
         bool generated =
             mask == FULL && w->generated && !w->forced && w->misfits < MISFITS && s->frame == w->entry_frame;
-        if (generated) ev = run_generated(w, s);
+        if (watched) generated = generated && !w->closely;
+        if (generated) ev = watched && w->midway ? EV_NEXT : run_generated(w, s);
         uint32_t pc = s->pc;
         while (pc < stop && (!generated || ev == EV_NEXT)) {
             const struct insn *i = &code[pc];
@@ -225,6 +226,11 @@ static inline __attribute__((always_inline)) enum outcome run_splits(struct warp
             if (ev != EV_TAKE) break;
             bool back = i->target <= pc;
             pc = i->target;
+            if (watched && w->midway && generated) {
+                w->midway = false;
+                w->budget -= back;
+                break;
+            }
             if (back && (--w->budget <= 0 || w->forced || generated)) break;
         }
         if (ev == EV_FAULT) return WARP_FAULT;
@@ -289,6 +295,7 @@ bool simt_warp_start(struct warp *w)
     w->entry_frame->lanes = w->exists;
     w->resume = NULL;
     w->misfits = 0;
+    w->closely = w->midway = false;
     w->splits[0] = (struct split){.pc = w->pc, .mask = w->exists, .frame = w->entry_frame};
     w->at_cluster = w->met_cluster = 0;
     if (w->worker->program->uses_alloca) memset(w->allocated, 0, sizeof w->allocated);

@@ -142,6 +142,8 @@ local meet_file <close> = assert(io.open("tests/bench/meet_kernels.cu"))
 local g = gpu.kernel(meet_file:read "a")
 local function places(of) return (gpu.argsort(fi:reshape(n // of, of), 2) - 1):to("int32"):reshape(n) end
 local p128, p16 = places(128), places(16)
+case("matmul_phases", function() g.matmul_phases({ 6, 6 }, B16)(fi, fb, fo, 96) end)
+case("producer_phases", function() g.producer_phases(8, 256)(fi, fo, 32) end)
 case("producer_consumer", function() g.producer_consumer(64, 256)(fi, fo, 32) end)
 case("producer_lookup", function() g.producer_lookup(64, 256)(fi, each, fo, 32) end)
 case("pair_reduce", function() g.pair_reduce(1024, 256)(fi, fo, n) end)

@@ -121,6 +121,56 @@ __global__ void tile_scatter(const int *p, int *t, int *y, int rounds) { // p: i
   }
   y[i] = v;
 }
+__device__ unsigned shared_at(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
+__device__ void begin(unsigned long long *bar, int n) {
+  asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(shared_at(bar)), "r"(n) : "memory");
+}
+__device__ void arrive(unsigned long long *bar) {
+  asm volatile("{ .reg .b64 t; mbarrier.arrive.shared.b64 t, [%0]; }" ::"r"(shared_at(bar)) : "memory");
+}
+__device__ void wait(unsigned long long *bar, int parity) {
+  asm volatile("{ .reg .pred p; W: mbarrier.test_wait.parity.shared.b64 p, [%0], %1; @!p bra W; }" ::"r"(shared_at(bar)),
+               "r"(parity)
+               : "memory");
+}
+// A product by tiles, between which all wait for a phase of an mbarrier.
+__global__ void matmul_phases(const float *a, const float *b, float *c, int n) {
+  __shared__ float as[16][16], bs[16][16];
+  __shared__ unsigned long long bar;
+  int tx = threadIdx.x, ty = threadIdx.y, x = blockIdx.x * 16 + tx, y = blockIdx.y * 16 + ty;
+  float sum = 0;
+  if (tx == 0 && ty == 0) begin(&bar, 256);
+  __syncthreads();
+  for (int t = 0; t < n; t += 16) {
+    as[ty][tx] = a[y * n + t + tx];
+    bs[ty][tx] = b[(t + ty) * n + x];
+    arrive(&bar), wait(&bar, 0);
+    for (int k = 0; k < 16; k++) sum += as[ty][k] * bs[k][tx];
+    arrive(&bar), wait(&bar, 1);
+  }
+  c[y * n + x] = sum;
+}
+// producer_consumer with mbarriers.
+__global__ void producer_phases(const float *x, float *y, int tiles) {
+  __shared__ float s[256];
+  __shared__ unsigned long long full[2], empty[2];
+  int me = threadIdx.x % 128, from = blockIdx.x * tiles * 128;
+  if (threadIdx.x < 2) begin(&full[threadIdx.x], 128), begin(&empty[threadIdx.x], 128);
+  __syncthreads();
+  if (threadIdx.x < 128) {
+    for (int t = 0; t < tiles; t++) {
+      if (t > 1) wait(&empty[t % 2], (t / 2 - 1) % 2);
+      s[t % 2 * 128 + me] = x[from + t * 128 + me];
+      arrive(&full[t % 2]);
+    }
+  } else {
+    for (int t = 0; t < tiles; t++) {
+      wait(&full[t % 2], t / 2 % 2);
+      y[from + t * 128 + me] = s[t % 2 * 128 + (me ^ 5)];
+      arrive(&empty[t % 2]);
+    }
+  }
+}
 // producer_consumer with the buffers in global memory: r has 256 for each block.
 __global__ void producer_global(const float *x, float *r, float *y, int tiles) {
   int me = threadIdx.x % 128, from = blockIdx.x * tiles * 128;

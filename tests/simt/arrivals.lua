@@ -122,6 +122,16 @@ faulty("another block is told before the arrival was waited for", [[
   }
 ]], 2, "2: x[7] written here and read in line 6 by another thread, with nothing that orders them (1 times)")
 
+for warp = 0, 2 do
+  faulty("a mbarrier that all have waited at, set up again by warp " .. warp, ([[
+    if (me == 0) begin(&bar[0], 96);
+    __syncthreads();
+    arrive(&bar[0]);
+    wait(&bar[0], 0);
+    if (warp == WARP) { __syncwarp(); if (lane == 8) begin(&bar[0], 7); }
+  ]]):gsub("WARP", warp), "3: bar[0] written here and updated by an atomic in line 10 by another thread, with nothing that orders them (1 times)")
+end
+
 ---- clean
 clean("a ring of places, filled and emptied by two warps", [[
   if (warp == 0)
