@@ -105,6 +105,7 @@ __attribute__((visibility("default"))) int luaopen_lunarray(lua_State *L)
     lg_open_profile(L);
     lg_open_trace(L);
     lg_open_texture(L);
+    lg_open_tensor_map(L);
     lg_open_progress(L);
     lg_open_image(L);
     lg_open_plot(L);

@@ -130,6 +130,11 @@ static void read_argument(lua_State *L, int idx, const struct rt_param *p, struc
             a->kind = RT_ARG_TEXTURE;
             return;
         }
+        if (lg_test_tensor_map(L, idx)) {
+            a->as.tensor = lg_check_tensor_map(L, idx);
+            a->kind = RT_ARG_TENSOR;
+            return;
+        }
         if (lg_test_complex(L, idx)) {
             a->kind = RT_ARG_COMPLEX;
             a->as.z = *lg_test_complex(L, idx);
@@ -164,10 +169,12 @@ static void read_argument(lua_State *L, int idx, const struct rt_param *p, struc
 static struct rt_device *choose_device(const struct lg_kernel *k, const struct rt_arg *args, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (args[i].kind != RT_ARG_ARRAY && args[i].kind != RT_ARG_TEXTURE) continue;
-        struct rt_device *d =
-            args[i].kind == RT_ARG_ARRAY ? rt_array_device(args[i].as.array) : args[i].as.texture->device;
-        if (rt_device_runs_kernels(d)) return d;
+        const struct rt_arg *a = &args[i];
+        struct rt_device *d = a->kind == RT_ARG_ARRAY     ? rt_array_device(a->as.array)
+                              : a->kind == RT_ARG_TEXTURE ? a->as.texture->device
+                              : a->kind == RT_ARG_TENSOR  ? rt_array_device(&a->as.tensor->array)
+                                                          : NULL;
+        if (d && rt_device_runs_kernels(d)) return d;
     }
     return k->family->devices[0];
 }

@@ -27,11 +27,9 @@ static void push_signature(lua_State *L, const struct rt_entry *entry)
 
 static void push_params(lua_State *L, const struct rt_entry *entry)
 {
-    static const char *const kinds[] = {[RT_PARAM_POINTER] = "pointer",
-                                        [RT_PARAM_VALUE] = "value",
-                                        [RT_PARAM_STRUCT] = "struct",
-                                        [RT_PARAM_TEXTURE] = "texture",
-                                        [RT_PARAM_SURFACE] = "surface"};
+    static const char *const kinds[] = {
+        [RT_PARAM_POINTER] = "pointer", [RT_PARAM_VALUE] = "value",     [RT_PARAM_STRUCT] = "struct",
+        [RT_PARAM_TEXTURE] = "texture", [RT_PARAM_SURFACE] = "surface", [RT_PARAM_TENSOR_MAP] = "tensormap"};
     lua_createtable(L, (int)entry->param_count, 0);
     for (size_t i = 0; i < entry->param_count; i++) {
         const struct rt_param *p = &entry->params[i];

@@ -98,10 +98,11 @@ void lg_poll(lua_State *L);
 
 /* Userdata. The new_ functions push an empty object (all zeros, metatable set); fill it in place, so an error in
  * between leaks nothing. [raises] */
-#define LG_ARRAY   "lunarray.array"
-#define LG_KERNEL  "lunarray.kernel"
-#define LG_DEVICE  "lunarray.device"
-#define LG_TEXTURE "lunarray.texture"
+#define LG_ARRAY      "lunarray.array"
+#define LG_KERNEL     "lunarray.kernel"
+#define LG_DEVICE     "lunarray.device"
+#define LG_TEXTURE    "lunarray.texture"
+#define LG_TENSOR_MAP "lunarray.tensormap"
 struct rt_array *lg_new_array(lua_State *L);
 /* An array to read: its elements are there. Raises for other values and freed arrays. */
 struct rt_array *lg_check_array(lua_State *L, int idx);
@@ -112,6 +113,8 @@ struct rt_array *lg_check_form(lua_State *L, int idx);
 struct rt_array *lg_test_array(lua_State *L, int idx);      /* likewise; NULL for other values */
 struct rt_texture *lg_check_texture(lua_State *L, int idx); /* a texture or surface; raises for others and freed ones */
 struct rt_texture *lg_test_texture(lua_State *L, int idx);  /* NULL for other values */
+struct rt_tensor_map *lg_check_tensor_map(lua_State *L, int idx); /* its array's elements are there, as for a target */
+struct rt_tensor_map *lg_test_tensor_map(lua_State *L, int idx);
 /* Pushes the list of names, which NULL ends: what an object's __fields answers. Returns 1. [raises] */
 int lg_push_names(lua_State *L, const char *const *names);
 void lg_push_device(lua_State *L, struct rt_device *d);
@@ -149,6 +152,7 @@ void lg_open_kernel(lua_State *L);
 void lg_open_profile(lua_State *L);
 void lg_open_trace(lua_State *L);
 void lg_open_texture(lua_State *L);
+void lg_open_tensor_map(lua_State *L);
 void lg_open_progress(lua_State *L);
 void lg_open_help(lua_State *L);
 void lg_open_image(lua_State *L);

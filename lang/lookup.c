@@ -357,6 +357,7 @@ static const char *describe_object(lua_State *L, int idx, char *buffer, size_t s
     lua_pop(L, 1);
     if (luaL_testudata(L, idx, LG_KERNEL)) return "kernel";
     if (lg_test_texture(L, idx)) return "texture";
+    if (lg_test_tensor_map(L, idx)) return "tensor map";
     if (luaL_testudata(L, idx, LG_STREAM)) return "stream";
     if (luaL_testudata(L, idx, LG_EVENT)) return "event";
     if (luaL_testudata(L, idx, LG_GRAPH)) return "graph";

@@ -64,6 +64,7 @@ const struct lg_function lg_topics[] = {
      "\n- gpu.kernel(text, {instantiate = {...}, options = {...}}) | templates; name_expressions, options"
      "\n- k:global('w')[{}] = t | cudaMemcpyToSymbol; cuda.const.array_like; get_global"
      "\n- gpu.texture(x), gpu.surface(x) | cudaCreateTextureObject; cp.cuda.texture"
+     "\n- gpu.tensormap(x, box) | cuTensorMapEncodeTiled, for the tensor memory accelerator (TMA)"
      "\n- (x - y) ^ 2, gpu.where(c, x, y), gpu.vectorize [[ ... ]] | ElementwiseKernel, fuse; @vectorize"
      "\n- ((x - y) ^ 2):sum(), gpu.reduction [[ ... ]] | ReductionKernel; @cuda.reduce; thrust::transform_reduce"
      "\n- x:cumsum(), gpu.scan [[ ... ]] | InclusiveScanKernel; thrust::inclusive_scan"

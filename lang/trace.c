@@ -248,7 +248,7 @@ static void find_arrays(lua_State *L, struct lg_trace *t, const struct lg_call *
 {
     t->arrays = lua_newuserdatauv(L, (call->count + 1) * sizeof *t->arrays, 0);
     for (size_t i = 0; i < call->count && i < call->on->entry->param_count; i++) {
-        if (call->args[i].kind != RT_ARG_ARRAY) continue;
+        if (call->args[i].kind != RT_ARG_ARRAY) continue; /* kernels index no tensor maps */
         const struct rt_array *a = call->args[i].as.array;
         uint64_t element = (uint64_t)rt_dtypes[a->dtype].size;
         const char *name = call->on->entry->params[i].name;

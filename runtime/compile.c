@@ -23,13 +23,39 @@ static enum rt_status no_memory(struct rt_error *e)
 
 /* ---- target and options ---- */
 
-/* What only code for 9.0 and later may name. */
-static bool names_clusters(const struct rt_program *p)
+static bool names_one(const struct rt_program *p, const char *const *words)
 {
-    static const char *const words[] = {"__cluster", "cluster_group", "this_cluster", "__block_size__"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strstr(p->text, words[i])) return true;
+    for (; *words; words++)
+        if (strstr(p->text, *words)) return true;
     return false;
+}
+
+/* What only code for 9.0 and later may name. */
+static bool names_newer(const struct rt_program *p)
+{
+    static const char *const words[] = {"__cluster",
+                                        "cluster_group",
+                                        "this_cluster",
+                                        "__block_size__",
+                                        "CUtensorMap",
+                                        "cp_async_bulk",
+                                        "cp.async.bulk",
+                                        "barrier_arrive_tx",
+                                        "barrier_expect_tx",
+                                        "wgmma",
+                                        "setmaxnreg",
+                                        "tensormap",
+                                        "__CUDA_ARCH_FEAT_SM90_ALL",
+                                        NULL};
+    return names_one(p, words);
+}
+
+/* What GPUs have in one generation only, as PTX for the architecture's "a" variant, which no later one takes. */
+static bool names_specific(const struct rt_program *p)
+{
+    static const char *const words[] = {"wgmma.",     "setmaxnreg.",        "tensormap.replace",         "tcgen05.",
+                                        "tensormap_", "tensormap::generic", "__CUDA_ARCH_FEAT_SM90_ALL", NULL};
+    return names_one(p, words);
 }
 
 /* simt runs what is compiled for 8.0, and for 9.0 where the source asks for what came with it; a GPU gets its own
@@ -37,7 +63,7 @@ static bool names_clusters(const struct rt_program *p)
 static enum rt_status choose_target(const struct rt_device *d, const struct rt_program *p,
                                     const struct rt_nvrtc_info *info, int *out, struct rt_error *e)
 {
-    int simt = names_clusters(p) ? 90 : 80;
+    int simt = names_newer(p) ? 90 : 80;
     int wanted = d->kind == RT_SIMT ? simt : d->compute_major * 10 + d->compute_minor, best = 0;
     for (const int *a = info->architectures; *a; a++) {
         if (*a <= wanted && *a > best) best = *a;
@@ -298,7 +324,9 @@ static enum rt_status fill(struct rt_device *d, struct rt_program *p, bool only_
     enum rt_status status = rt_nvrtc_info(&info, e);
     if (status == RT_OK) status = choose_target(d, p, &info, &architecture, e);
     if (status != RT_OK) return status;
-    snprintf(target, sizeof target, "compute_%d", architecture);
+    bool own = d->kind == RT_SIMT || architecture == d->compute_major * 10 + d->compute_minor;
+    const char *variant = own && architecture >= 90 && names_specific(p) ? "a" : "";
+    snprintf(target, sizeof target, "compute_%d%s", architecture, variant);
     p->target = rt_strdup(target);
     if (!p->target) return no_memory(e);
     status = make_options(p, target, &options, e);
@@ -413,7 +441,8 @@ enum rt_status rt_compile_cubin(struct rt_device *d, const struct rt_program *p,
     struct options options;
     struct rt_nvrtc_result result;
     char architecture[32];
-    snprintf(architecture, sizeof architecture, "sm_%d", d->compute_major * 10 + d->compute_minor);
+    int own = d->compute_major * 10 + d->compute_minor;
+    snprintf(architecture, sizeof architecture, "sm_%d%s", own, own >= 90 && names_specific(p) ? "a" : "");
     enum rt_status status = make_options(p, architecture, &options, e);
     if (status != RT_OK) return status;
     struct rt_nvrtc_job job = {.source = p->text,

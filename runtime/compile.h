@@ -21,7 +21,15 @@ struct rt_source {
     size_t instantiation_count;
 };
 
-enum rt_param_kind { RT_PARAM_POINTER, RT_PARAM_VALUE, RT_PARAM_STRUCT, RT_PARAM_TEXTURE, RT_PARAM_SURFACE };
+#define RT_TENSOR_BYTES 128 /* of a CUtensorMap */
+enum rt_param_kind {
+    RT_PARAM_POINTER,
+    RT_PARAM_VALUE,
+    RT_PARAM_STRUCT,
+    RT_PARAM_TEXTURE,
+    RT_PARAM_SURFACE,
+    RT_PARAM_TENSOR_MAP
+};
 
 struct rt_param {
     enum rt_param_kind kind;

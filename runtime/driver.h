@@ -100,7 +100,11 @@
     X(OccupancyMaxPotentialClusterSize, cuOccupancyMaxPotentialClusterSize,                                            \
       (int *size, CUfunction function, const CUlaunchConfig *config))                                                  \
     X(OccupancyMaxActiveClusters, cuOccupancyMaxActiveClusters,                                                        \
-      (int *clusters, CUfunction function, const CUlaunchConfig *config))
+      (int *clusters, CUfunction function, const CUlaunchConfig *config))                                              \
+    X(TensorMapEncodeTiled, cuTensorMapEncodeTiled,                                                                    \
+      (CUtensorMap * map, CUtensorMapDataType type, cuuint32_t rank, void *address, const cuuint64_t *dims,            \
+       const cuuint64_t *strides, const cuuint32_t *box, const cuuint32_t *steps, CUtensorMapInterleave interleave,    \
+       CUtensorMapSwizzle swizzle, CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill))
 
 struct driver {
     const char *name; /* "cuda" or "simt" */

@@ -4,6 +4,7 @@
 
 #include "runtime/array.h"
 #include "runtime/compile.h"
+#include "runtime/tensor.h"
 #include "runtime/texture.h"
 
 struct rt_module; /* a program loaded on one device, reference counted */
@@ -41,13 +42,15 @@ enum rt_arg_kind {
     RT_ARG_NULL,
     RT_ARG_BYTES,
     RT_ARG_LANES,
-    RT_ARG_TEXTURE
+    RT_ARG_TEXTURE,
+    RT_ARG_TENSOR
 };
 struct rt_arg {
     enum rt_arg_kind kind;
     union {
         const struct rt_array *array;
         const struct rt_texture *texture; /* or surface */
+        const struct rt_tensor_map *tensor;
         int64_t i;
         double f;
         struct rt_complex z; /* for float2, double2 and what else is two parts */

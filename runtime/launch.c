@@ -61,6 +61,7 @@ static const char *what_came(const struct rt_arg *a, char *buffer, size_t size)
     case RT_ARG_COMPLEX: snprintf(buffer, size, "%.14g%+.14gi", a->as.z.re, a->as.z.im); break;
     case RT_ARG_LANES: snprintf(buffer, size, "a table"); break;
     case RT_ARG_TEXTURE: snprintf(buffer, size, a->as.texture->surface ? "a surface" : "a texture"); break;
+    case RT_ARG_TENSOR: snprintf(buffer, size, "a tensor map"); break;
     case RT_ARG_BYTES:
         if (a->what)
             snprintf(buffer, size, "%s", a->what);
@@ -308,6 +309,28 @@ static enum rt_status set_texture(const struct rt_kernel *k, size_t i, const str
     return rt_texture_alive(a->as.texture, e);
 }
 
+static enum rt_status set_tensor_map(const struct rt_kernel *k, size_t i, const struct rt_arg *a, unsigned char *to,
+                                     struct rt_error *e)
+{
+    char came[64];
+    const struct rt_device *here = k->module->device;
+    if (a->kind == RT_ARG_BYTES && a->as.bytes.size == RT_TENSOR_BYTES) { /* of a graph, or the user's own */
+        memcpy(to, a->as.bytes.data, RT_TENSOR_BYTES);
+        return RT_OK;
+    }
+    if (a->kind != RT_ARG_TENSOR)
+        return refuse(k, i, e, "expects a tensor map, as gpu.tensormap makes them, got %.*s",
+                      (int)strcspn(what_came(a, came, sizeof came), ";"), came);
+    const struct rt_array *x = &a->as.tensor->array;
+    if (rt_array_device(x) != here)
+        return refuse(k, i, e, "got a tensor map of an array on %s, but the kernel runs on %s",
+                      rt_array_device(x)->name, here->name);
+    memcpy(to, a->as.tensor->bytes, RT_TENSOR_BYTES);
+    enum rt_status status = rt_array_there(x, e);
+    if (status != RT_OK || !rt_has_streams()) return status;
+    return rt_touch_as(x, false, k->entry->name, k->entry->params[i].name, e); /* whether it writes is not known */
+}
+
 /* ---- the configuration ---- */
 
 static unsigned long long threads_of(const unsigned v[3])
@@ -394,16 +417,27 @@ static enum rt_status check_resident(const struct rt_kernel *k, const struct rt_
 
 /* ---- launching ---- */
 
-/* What the array arguments point to. */
+/* The memory that an argument leads to; false when it leads to none. */
+static bool find_memory(const struct rt_arg *a, struct rt_place *out)
+{
+    const struct rt_array *x = a->kind == RT_ARG_ARRAY    ? a->as.array
+                               : a->kind == RT_ARG_TENSOR ? &a->as.tensor->array
+                                                          : NULL;
+    int64_t last = 0; /* a tensor map's array may have gaps */
+    if (!x) return false;
+    for (int i = 0; i < x->ndim; i++) last += (x->shape[i] - 1) * x->strides[i];
+    *out = (struct rt_place){RT_PLACE_MEMORY, rt_array_address(x),
+                             rt_array_size(x) ? (uint64_t)(last + 1) * rt_dtypes[x->dtype].size : 0, x->dtype};
+    return true;
+}
+
 static struct simt_check *new_check(const struct rt_kernel *k, const struct rt_arg *args, struct rt_error *e)
 {
     struct simt_extent extents[BLOCK_PARAMS];
     size_t count = 0;
     for (size_t i = 0; i < k->entry->param_count && count < BLOCK_PARAMS; i++) {
-        if (args[i].kind != RT_ARG_ARRAY) continue;
-        const struct rt_array *a = args[i].as.array;
-        extents[count++] =
-            (struct simt_extent){rt_array_address(a), (uint64_t)rt_array_size(a) * (uint64_t)rt_dtypes[a->dtype].size};
+        struct rt_place m;
+        if (find_memory(&args[i], &m)) extents[count++] = (struct simt_extent){m.address, m.bytes};
     }
     return simt_check_new(extents, count, e);
 }
@@ -434,11 +468,11 @@ static enum rt_status read_findings(const struct rt_kernel *k, const struct rt_l
     if (count > BLOCK_PARAMS && !(places = rt_calloc(count, sizeof *places)))
         return rt_fail(e, RT_NOMEM, "out of memory for what the checks of %s found", k->entry->name);
     for (size_t i = 0; i < count; i++) {
-        const struct rt_array *a = args[i].kind == RT_ARG_ARRAY ? args[i].as.array : NULL;
         places[i] = (struct rt_place){.kind = args[i].kind == RT_ARG_NULL ? RT_PLACE_NULL : RT_PLACE_OTHER};
-        if (a)
-            places[i] = (struct rt_place){RT_PLACE_MEMORY, rt_array_address(a),
-                                          (uint64_t)rt_array_size(a) * rt_dtypes[a->dtype].size, a->dtype};
+        find_memory(&args[i], &places[i]);
+        for (size_t j = 0; args[i].kind == RT_ARG_TENSOR && j < count; j++) /* its own name is the one to tell */
+            if (args[j].kind == RT_ARG_ARRAY && args[j].as.array->storage == args[i].as.tensor->array.storage)
+                places[i].kind = RT_PLACE_OTHER;
     }
     const struct rt_scene scene = {.entry = k->entry, .places = places, .block = l->block, .program = k->program};
     enum rt_status status = rt_findings_read(&scene, c, l->findings, e);
@@ -476,10 +510,11 @@ static enum rt_status set_arguments(const struct rt_kernel *k, const struct rt_a
     for (size_t i = 0; i < entry->param_count; i++) {
         const struct rt_param *p = &entry->params[i];
         unsigned char *to = block + p->offset;
-        enum rt_status status = p->kind == RT_PARAM_POINTER  ? set_pointer(k, i, &args[i], to, e)
-                                : p->kind == RT_PARAM_VALUE  ? set_value(k, i, &args[i], to, e)
-                                : p->kind == RT_PARAM_STRUCT ? set_struct(k, i, &args[i], to, e)
-                                                             : set_texture(k, i, &args[i], to, e);
+        enum rt_status status = p->kind == RT_PARAM_POINTER      ? set_pointer(k, i, &args[i], to, e)
+                                : p->kind == RT_PARAM_VALUE      ? set_value(k, i, &args[i], to, e)
+                                : p->kind == RT_PARAM_STRUCT     ? set_struct(k, i, &args[i], to, e)
+                                : p->kind == RT_PARAM_TENSOR_MAP ? set_tensor_map(k, i, &args[i], to, e)
+                                                                 : set_texture(k, i, &args[i], to, e);
         if (status != RT_OK) return status;
         pointers[i] = to;
     }

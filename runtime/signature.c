@@ -293,6 +293,10 @@ static bool join_param(const struct ptx_param *ptx, const struct rt_param *typed
             type = source->type;
         }
     }
+    if (out->kind == RT_PARAM_STRUCT && ptx->size == RT_TENSOR_BYTES && strstr(type, "CUtensorMap")) {
+        out->kind = RT_PARAM_TENSOR_MAP;
+        type = "CUtensorMap"; /* which is a typedef */
+    }
     out->type = rt_strdup(type);
     if (source && source->name) out->name = rt_strdup(source->name);
     return out->type && (!source || !source->name || out->name);

@@ -27,6 +27,15 @@ struct async_bulk {
     uint32_t mask;  /* slot of the bytes of each 16 that are copied, by bits; 0: all are */
 };
 #define BULK_ZEROS UINT32_MAX
+/* The same of cp.async.bulk.tensor, a lane's copy of a box of a tensor. Slot a is the whole address in shared memory; a
+ * reduction has a size, and which it is depends on the tensor's type, too. */
+struct async_tensor {
+    struct async_bulk bulk;
+    uint32_t map; /* slot of the generic address of its tensor map */
+    uint32_t rank, coords[5];
+    uint32_t operation; /* index into simt_bulk_operations */
+};
+extern const char *const simt_bulk_operations[];                  /* ends with NULL */
 static inline uint32_t simt_bulk_unit(const struct async_bulk *x) /* bytes: what the number of them is a multiple of */
 {
     return x->source == BULK_ZEROS ? 8 : 16;
@@ -41,6 +50,7 @@ static inline int simt_copy_mode(const struct insn *i)
 bool simt_is_barrier_init(const struct insn *i); /* mbarrier.init, which finds nothing there */
 bool simt_is_fill(const struct insn *i);         /* the load of a cp.async that fills up with zeros */
 bool simt_is_bulk(const struct insn *i);         /* cp.async.bulk, st.bulk: extra is a struct async_bulk */
+bool simt_is_tensor(const struct insn *i);       /* of these, cp.async.bulk.tensor: it is a struct async_tensor */
 static inline bool simt_is_bulk_reduction(const struct insn *i) /* of these, cp.reduce.async.bulk */
 {
     return simt_is_bulk(i) && i->size;
@@ -62,5 +72,20 @@ uint32_t simt_phase_of(const void *cell);
 bool simt_phase_over(const struct insn *i, char *R, uint32_t l, const void *cell, uint32_t *phase);
 /* Bytes that lane l reads of the instruction's i->size; more than that is a fault. */
 uint32_t simt_fill_bytes(char *R, const struct insn *i, uint32_t l);
+
+/* ---- between ops_async.c and ops_tensor.c ---- */
+/* Where in shared memory a lane's destination and mbarrier are: as it says, or there in the block of rank `rank` - 1;
+ * NULL is a fault. */
+void *simt_bulk_target(char *R, const struct insn *i, uint32_t slot, enum ptx_space space, uint32_t lane,
+                       uint32_t offset, uint32_t size, uint32_t rank, struct warp *w);
+/* Counts the n bytes that lane l has copied at the copy's mbarrier, when there is one. */
+enum event simt_bulk_complete(char *R, const struct insn *i, const struct async_bulk *x, uint32_t l, uint32_t n,
+                              uint32_t rank, struct warp *w);
+
+/* ---- for observers ---- */
+struct simt_tensor_map;
+/* The tensor map of lane l's copy and where its box begins; false: that is a fault. */
+bool simt_tensor_at(char *R, const struct insn *i, uint32_t l, struct warp *w, struct simt_tensor_map *map,
+                    int32_t coords[5]);
 
 #endif

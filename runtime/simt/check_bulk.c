@@ -15,6 +15,7 @@
 #include "runtime/simt/check_cells.h"
 #include "runtime/simt/check_copies.h"
 #include "runtime/simt/check_shared.h"
+#include "runtime/simt/tensor_map.h"
 
 #define MOST         4096 /* more copies at once are not followed */
 #define MOST_SOURCES 64   /* of loads that somebody has waited for, in global memory */
@@ -22,8 +23,9 @@
 
 struct bulk { /* a copy of one thread */
     record me;
-    uint64_t at;
-    uint32_t bytes, element;        /* of a reduction: bytes of each */
+    uint64_t at, pitch;             /* of boxes of tensors: rows are `pitch` bytes apart */
+    uint32_t rows;                  /* 0: one */
+    uint32_t bytes, element;        /* of a row; of an element of a reduction or a box */
     bool global;                    /* there; else in shared memory */
     bool source;                    /* it is read there; else it is written */
     bool reduces;                   /* it is an atomic where it writes */
@@ -41,6 +43,29 @@ struct bulks {
     uint32_t *committed; /* groups, by thread */
 };
 static const struct insn nothing; /* what a copy is recorded by once more: its values are not known */
+
+/* The end of the last of its rows. */
+static uint64_t end_of(const struct bulk *x)
+{
+    return x->at + (x->rows ? (x->rows - 1) * x->pitch : 0) + x->bytes;
+}
+
+static bool overlaps(const struct bulk *x, uint64_t at, uint32_t bytes)
+{
+    if (at >= end_of(x) || at + bytes <= x->at) return false;
+    if (x->rows < 2 || at < x->at) return true;
+    uint64_t into = (at - x->at) % x->pitch; /* of a row and the gap behind it */
+    return into < x->bytes || into + bytes > x->pitch;
+}
+
+/* Is x, or each of its rows, within n? */
+static bool is_within(const struct bulk *x, const struct bulk *n)
+{
+    if (x->at < n->at || end_of(x) > end_of(n)) return false;
+    if (n->rows < 2) return true;
+    uint64_t into = (x->at - n->at) % n->pitch;
+    return into + x->bytes <= n->bytes && (x->rows < 2 || x->pitch == n->pitch);
+}
 
 static struct bulks *want(struct block *b)
 {
@@ -148,6 +173,13 @@ void simt_bulk_observe(const struct access *a, uint32_t m)
     }
 }
 
+/* What is looked at of it at once. */
+static uint32_t piece_of(const struct bulk *x)
+{
+    bool units = x->at % PIECE == 0 && x->bytes % PIECE == 0 && x->pitch % PIECE == 0;
+    return units && !x->reduces ? PIECE : x->element;
+}
+
 /* The copy of a group to global memory is there now. Nobody can have released it meanwhile where no time has passed. */
 static void record_again(struct block *b, struct bulk *x)
 {
@@ -163,16 +195,17 @@ static void record_again(struct block *b, struct bulk *x)
                        .kind = x->reduces ? ACCESS_ATOMIC : ACCESS_WRITE,
                        .site = &b->check->sites[record_site(x->me)],
                        .origin = -1,
-                       .bytes = x->reduces ? x->element : PIECE};
+                       .bytes = piece_of(x)};
     a.me = ((x->me & ~time) | (record)b->now << TIME_AT) - ((record)lane << THREAD_AT);
     x->recorded = true;
-    for (uint32_t k = 0; k < x->bytes; k += a.bytes) {
-        a.at[lane] = x->at + k;
-        if (x->reduces)
-            simt_race_words(&a, 1u << lane);
-        else
-            simt_race_touch(&a, 1u << lane, false);
-    }
+    for (uint32_t r = 0; r < (x->rows ? x->rows : 1); r++)
+        for (uint32_t k = 0; k < x->bytes; k += a.bytes) {
+            a.at[lane] = x->at + r * x->pitch + k;
+            if (x->reduces)
+                simt_race_words(&a, 1u << lane);
+            else
+                simt_race_touch(&a, 1u << lane, false);
+        }
 }
 
 void simt_bulk_end(struct block *b)
@@ -224,7 +257,7 @@ static void set_count(struct block *b, struct bulks *c, size_t count)
         c->sources += x->source;
         m.stores |= !x->source;
         if (x->at < m.low) m.low = x->at;
-        if (x->at + x->bytes > m.high) m.high = x->at + x->bytes;
+        if (end_of(x) > m.high) m.high = end_of(x);
     }
     b->moving = m;
 }
@@ -236,8 +269,7 @@ static void forget_under(struct block *b, struct bulks *c, const struct bulk *n,
     size_t kept = 0;
     for (size_t k = 0; k < c->count; k++) {
         const struct bulk *x = &c->items[k];
-        bool under = x->at >= n->at && x->at + x->bytes <= n->at + n->bytes && x->source == n->source;
-        under = under && x->global == n->global;
+        bool under = x->source == n->source && x->global == n->global && is_within(x, n);
         if (!under || !knows(b, x, by, me / SIMT_WARP, me % SIMT_WARP)) c->items[kept++] = *x;
     }
     set_count(b, c, kept);
@@ -317,15 +349,73 @@ static void begin_everywhere(const struct access *a, uint32_t ranks, uint64_t at
     }
 }
 
+static struct bulk bulk_of(const struct access *a, const struct async_bulk *x, unsigned lane)
+{
+    return (struct bulk){.me = a->me + ((record)lane << THREAD_AT),
+                         .counted = x->barrier,
+                         .group = want(a->block)->committed[(unsigned)a->warp->index * SIMT_WARP + lane]};
+}
+
+/* The parts of a box that are in global memory; `n` is what they have in common. */
+static void begin_slabs(const struct access *a, struct bulk n, const struct simt_tensor_map *map, const int32_t *coords)
+{
+    n.global = true;
+    n.element = simt_tensor_element(map);
+    for (uint32_t k = 0; k < simt_tensor_slabs(map); k++) {
+        struct simt_tensor_slab s = simt_tensor_slab(map, coords, k);
+        if (!s.rows) continue;
+        n.at = s.at;
+        n.pitch = s.pitch;
+        n.rows = s.rows;
+        n.bytes = s.bytes;
+        add(a->block, &n, a->block);
+    }
+}
+
+/* To several blocks, or to another one: what it reads is not followed. */
+static void begin_loaded(const struct access *a, const struct async_tensor *x, unsigned lane, struct bulk n,
+                         const struct simt_tensor_map *map, const int32_t *coords)
+{
+    const struct cluster *cluster = a->block->worker->cluster;
+    uint64_t at = u32_at(a->regs, a->insn->a)[lane], barrier = u32_at(a->regs, x->bulk.barrier)[lane], own = barrier;
+    const uint64_t within = cluster->size > 1 ? (1u << CLUSTER_SHIFT) - 1 : UINT32_MAX;
+    struct block *o = owner_of(a->block, &own);
+    for (uint32_t r = 0; x->bulk.ranks && r < cluster->size; r++)
+        if (u32_at(a->regs, x->bulk.ranks)[lane] >> r & 1 && !cluster->members[r]->ended)
+            begin_at(a, cluster->members[r]->observed, at & within, barrier & within, n);
+    if (x->bulk.ranks || !o || !is_barrier(o, own)) return;
+    begin_at(a, owner_of(a->block, &at), at, own, n);
+    if (o != a->block) return;
+    n.source = true;
+    n.barrier = (uint32_t)own;
+    n.seen = simt_phase_of(o->worker->shared + own);
+    begin_slabs(a, n, map, coords);
+}
+
+void simt_bulk_begin_box(const struct access *a, const struct async_tensor *x, unsigned lane,
+                         const struct simt_tensor_map *map, const int32_t *coords)
+{
+    if (!want(a->block)) return;
+    struct bulk n = bulk_of(a, &x->bulk, lane), source = n;
+    n.bytes = source.bytes = simt_tensor_rows(map) * simt_tensor_row_bytes(map);
+    if (x->bulk.barrier) {
+        begin_loaded(a, x, lane, n, map, coords);
+        return;
+    }
+    source.source = true;
+    source.at = u32_at(a->regs, a->insn->a)[lane];
+    add(a->block, &source, a->block);
+    n.reduces = a->insn->size;
+    begin_slabs(a, n, map, coords);
+}
+
 static void begin_lane(const struct access *a, const struct async_bulk *x, unsigned lane)
 {
     struct block *b = a->block;
     const struct insn *i = a->insn;
     uint64_t barrier = x->barrier ? u32_at(a->regs, x->barrier)[lane] : 0, at = u32_at(a->regs, i->a)[lane];
-    struct bulk n = {.me = a->me + ((record)lane << THREAD_AT),
-                     .bytes = u32_at(a->regs, i->c)[lane],
-                     .counted = x->barrier,
-                     .group = want(b)->committed[(unsigned)a->warp->index * SIMT_WARP + lane]};
+    struct bulk n = bulk_of(a, x, lane);
+    n.bytes = u32_at(a->regs, i->c)[lane];
     struct bulk source = n;
     if (x->barrier) {
         struct block *o = owner_of(b, &barrier);
@@ -390,11 +480,6 @@ void simt_bulk_met(struct block *b)
 }
 
 /* ---- accesses ---- */
-static bool overlaps(const struct bulk *x, uint64_t at, uint32_t bytes)
-{
-    return at < x->at + x->bytes && at + bytes > x->at;
-}
-
 bool simt_bulk_covers(const struct block *b, uint64_t at, uint32_t bytes)
 {
     const struct bulks *c = b->bulks;

@@ -23,6 +23,11 @@ void simt_copies_free(struct block *b);
 struct async_bulk;
 /* The bulk copy of lanes m, which have touched what it moves, is under way from now on. */
 void simt_bulk_begin(const struct access *a, const struct async_bulk *x, uint32_t m);
+struct async_tensor;
+struct simt_tensor_map;
+/* The same of one lane's copy of a box of a tensor. */
+void simt_bulk_begin_box(const struct access *a, const struct async_tensor *x, unsigned lane,
+                         const struct simt_tensor_map *map, const int32_t *coords);
 /* Lanes m do something with the mbarriers at a->at[lane], when there was a copy; they may test them. */
 void simt_bulk_observe(const struct access *a, uint32_t m);
 /* They count off the bytes that the instruction before this one, a st.async or red.async, stored. */

@@ -7,6 +7,7 @@
 #include "runtime/simt/check_access.h"
 #include "runtime/simt/check_copies.h"
 #include "runtime/simt/matrix.h"
+#include "runtime/simt/tensor_map.h"
 
 #define PIECE     16u
 #define ALL_BYTES UINT32_MAX
@@ -124,6 +125,49 @@ static bool check_destinations(struct access *to, const struct async_bulk *x, ui
     return fine;
 }
 
+/* ---- boxes of tensors ---- */
+/* The side of a lane's box that is in global memory. */
+static bool check_slabs(struct access *a, uint32_t lane, const struct simt_tensor_map *map, const int32_t *coords)
+{
+    bool fine = true;
+    for (uint32_t k = 0; k < simt_tensor_slabs(map) && fine; k++) {
+        struct simt_tensor_slab s = simt_tensor_slab(map, coords, k);
+        bool units = s.at % TENSOR_UNIT == 0 && s.pitch % TENSOR_UNIT == 0 && s.bytes % TENSOR_UNIT == 0;
+        uint32_t piece = units && a->kind != ACCESS_ATOMIC ? TENSOR_UNIT : simt_tensor_element(map);
+        for (uint32_t r = 0; r < s.rows && fine; r++)
+            fine = check_stretch(a, lane, PTX_GLOBAL, s.at + r * s.pitch, s.bytes, piece, ALL_BYTES);
+    }
+    return fine;
+}
+
+/* Swizzles change the order within what a box takes of shared memory. */
+static bool check_box(struct access *to, struct access *from, uint32_t lane, const struct simt_tensor_map *map,
+                      const int32_t *coords)
+{
+    const struct async_tensor *x = (const void *)(to->block->worker->program->extra + to->insn->extra);
+    uint32_t bytes = simt_tensor_rows(map) * simt_tensor_row_bytes(map), at = u32_at(to->regs, to->insn->a)[lane];
+    bool fine = x->bulk.destination == PTX_SHARED
+                    ? check_slabs(from, lane, map, coords) &&
+                          check_destinations(to, &x->bulk, lane, bytes, TENSOR_UNIT, ALL_BYTES)
+                    : check_stretch(from, lane, PTX_SHARED, at, bytes, TENSOR_UNIT, ALL_BYTES) &&
+                          check_slabs(to, lane, map, coords);
+    if (!fine) return false;
+    simt_bulk_begin_box(to, x, lane, map, coords);
+    if (x->bulk.barrier) release_lane(to, &x->bulk, lane);
+    return true;
+}
+
+static void check_tensor(struct access *to, struct access *from, uint32_t *m)
+{
+    struct simt_tensor_map map;
+    int32_t coords[TENSOR_RANK];
+    EACH_LANE(l, *m)
+    {
+        if (!simt_tensor_at(to->regs, to->insn, l, to->warp, &map, coords)) return; /* the fault that it will be */
+        if (!check_box(to, from, l, &map, coords)) *m &= ~(1u << l);
+    }
+}
+
 static void check_bulk(struct access *to, uint32_t *m)
 {
     const struct insn *i = to->insn;
@@ -132,6 +176,10 @@ static void check_bulk(struct access *to, uint32_t *m)
     uint32_t wrong = 0;
     simt_check_begin(&from, to->check, to->warp, i, to->site->reading);
     from.origin = -1; /* the instruction has the destination's */
+    if (simt_is_tensor(i)) {
+        check_tensor(to, &from, m);
+        return;
+    }
     EACH_LANE(l, *m)
     {
         uint32_t n = u32_at(to->regs, i->c)[l];

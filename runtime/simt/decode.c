@@ -59,15 +59,15 @@ bool simt_has_mod_like(const struct ptx_insn *in, const char *start)
 static const struct {
     const char *name, *what, *way_out;
 } hardware[] = {
-    {"wgmma.", "matrix products of warp groups (sm_90a)", USE_MMA},
+    {"wgmma.mma_async.sp", "sparse matrix products", "use dense ones, or run this kernel on a GPU"},
+    {"wgmma.", "this shape and these types of wgmma", USE_MMA},
     {"tcgen05.", "the fifth generation's tensor memory (sm_100a)", USE_MMA},
     {"mma.sp", "sparse matrix products", "use dense ones, or run this kernel on a GPU"},
     {"mma.", "this shape and these types of mma", "use one of PTX's older ones, or run this kernel on a GPU"},
-    {"cp.async.bulk.tensor", "the tensor memory accelerator", "use cp.async or cp.async.bulk, or run it on a GPU"},
-    {"cp.async.bulk.prefetch.tensor", "the tensor memory accelerator", OLDER},
-    {"cp.reduce.async.bulk.tensor", "the tensor memory accelerator",
-     "use cp.reduce.async.bulk, or run this kernel on a GPU"},
-    {"tensormap.", "the tensor memory accelerator", OLDER},
+    {"cp.async.bulk.tensor", "this way of copying tensors (im2col, gather, scatter)",
+     "use tiles, or run this kernel on a GPU"},
+    {"cp.reduce.async.bulk.tensor", "this way of copying tensors (im2col)", "use tiles, or run this kernel on a GPU"},
+    {"tensormap.", "this way of changing tensor maps", "make maps on the host, or run this kernel on a GPU"},
     {"multimem.", "memory of several devices (NVLink SHARP)", "run this kernel on such GPUs"},
     {"clusterlaunchcontrol.", "the launching of blocks by blocks (sm_100)", OLDER},
 };

@@ -7,10 +7,11 @@
 
 #include "runtime/simt/exec.h"
 
-#define SLOT_TRUE 0u /* a predicate that is true */
-#define SLOT_SINK 4u /* a predicate that nobody reads */
-#define MAX_ITEMS 16 /* elements of a vector operand, arguments of a call */
+#define SLOT_TRUE  0u /* a predicate that is true */
+#define SLOT_SINK  4u /* a predicate that nobody reads */
+#define MAX_ITEMS  16 /* elements of a vector operand, arguments of a call */
 
+#define MOST_TEMPS 16 /* of a class, for one instruction of PTX */
 struct decoder {
     const struct ptx_module *module;
     struct simt_program *program;
@@ -36,7 +37,7 @@ struct decoder {
     uint32_t tally_count; /* additions that have a tally */
     bool *hoisted;        /* by PTX instruction: run once, when a warp's frame is made */
     uint64_t *var_offset; /* by f->vars */
-    uint32_t temps[3][8], temp_count[3], temp_used[3];
+    uint32_t temps[3][MOST_TEMPS], temp_count[3], temp_used[3];
     uint32_t slot_capacity; /* of fn->slots */
     bool slots_lost;        /* memory ran out for one */
     struct {
@@ -248,11 +249,20 @@ bool simt_decode_isspacep(struct decoder *d, const struct shape *s);
 bool simt_decode_mapa(struct decoder *d, const struct shape *s); /* getctarank */
 bool simt_decode_wmma(struct decoder *d, const struct shape *s);
 bool simt_decode_mma(struct decoder *d, const struct shape *s);
+bool simt_decode_tensormap(struct decoder *d, const struct shape *s);
+bool simt_decode_wgmma(struct decoder *d, const struct shape *s);
 bool simt_decode_matrix_rows(struct decoder *d, const struct shape *s); /* ldmatrix, stmatrix */
 bool simt_decode_movmatrix(struct decoder *d, const struct shape *s);
 bool simt_decode_video(struct decoder *d, const struct shape *s);
 bool simt_decode_cp(struct decoder *d, const struct shape *s);
 bool simt_decode_mbarrier(struct decoder *d, const struct shape *s);
+bool simt_decode_tensor(struct decoder *d, const struct shape *s); /* of these, cp.async.bulk.tensor */
+/* An address as one slot. */
+bool simt_whole_address(struct decoder *d, const struct ptx_operand *o, enum ptx_space space, uint32_t *slot);
+/* Emits the load or store of 4 bytes in each of the slots. */
+bool simt_emit_move(struct decoder *d, const char *key, const struct simt_address *at, uint32_t flags,
+                    const uint32_t *slots, uint32_t count, enum ptx_space space);
+bool simt_is_shared_word(const char *w); /* shared, shared::cta or shared::cluster */
 bool simt_decode_store_bulk(struct decoder *d, const struct shape *s);
 /* What st.async and red.async do behind their access: bytes are counted off at the mbarrier. */
 bool simt_emit_complete(struct decoder *d, const struct ptx_operand *barrier, uint32_t bytes);

@@ -12,8 +12,7 @@ static bool emit_nop(struct decoder *d, int mode, uint32_t groups)
     return true;
 }
 
-/* An address as one slot. */
-static bool whole_address(struct decoder *d, const struct ptx_operand *o, enum ptx_space space, uint32_t *slot)
+bool simt_whole_address(struct decoder *d, const struct ptx_operand *o, enum ptx_space space, uint32_t *slot)
 {
     struct simt_address at;
     uint32_t offset;
@@ -78,7 +77,7 @@ static bool decode_test(struct decoder *d, const struct shape *s, enum ptx_space
     return true;
 }
 
-static bool is_shared_word(const char *w)
+bool simt_is_shared_word(const char *w)
 {
     return !strcmp(w, "shared") || !strcmp(w, "shared::cta") || !strcmp(w, "shared::cluster");
 }
@@ -96,7 +95,7 @@ bool simt_decode_mbarrier(struct decoder *d, const struct shape *s)
     enum ptx_space space = PTX_GENERIC;
     const char *what = s->word_count ? s->words[0] : "";
     for (int k = 1; k < s->word_count; k++)
-        if (is_shared_word(s->words[k])) space = PTX_SHARED;
+        if (simt_is_shared_word(s->words[k])) space = PTX_SHARED;
     if (s->type_count != 1 || s->types[0] != PTX_B64) return simt_decode_unsupported(d);
     if (!strcmp(what, "pending_count")) return simt_decode_plain(d, s);
     if (!strcmp(what, "test_wait") || !strcmp(what, "try_wait")) return decode_test(d, s, space);
@@ -117,8 +116,8 @@ bool simt_decode_mbarrier(struct decoder *d, const struct shape *s)
 }
 
 /* ---- cp.async ---- */
-static bool emit_move(struct decoder *d, const char *key, const struct simt_address *at, uint32_t flags,
-                      const uint32_t *slots, uint32_t count, enum ptx_space space)
+bool simt_emit_move(struct decoder *d, const char *key, const struct simt_address *at, uint32_t flags,
+                    const uint32_t *slots, uint32_t count, enum ptx_space space)
 {
     uint32_t extra;
     if (!simt_extra(d, slots, count, &extra)) return false;
@@ -146,10 +145,10 @@ static bool emit_copy(struct decoder *d, const struct ptx_operand *o, uint32_t s
     for (uint32_t k = 0; k < size / 4; k++)
         if (!simt_temp(d, 'w', &slots[k])) return false;
     if (!simt_address(d, &o[0], PTX_SHARED, &to) || !simt_address(d, &o[1], PTX_GLOBAL, &from) ||
-        !emit_move(d, "+ld.global.u32_w_v", &from, 0, slots, size / 4, PTX_GLOBAL))
+        !simt_emit_move(d, "+ld.global.u32_w_v", &from, 0, slots, size / 4, PTX_GLOBAL))
         return false;
     d->program->places[d->program->code_count - 1].origin = simt_origin_of(d, &o[1]);
-    return emit_move(d, "+st.shared.u32_w_v", &to, F_STORE, slots, size / 4, PTX_SHARED);
+    return simt_emit_move(d, "+st.shared.u32_w_v", &to, F_STORE, slots, size / 4, PTX_SHARED);
 }
 
 static bool decode_copy(struct decoder *d, const struct shape *s)
@@ -166,7 +165,7 @@ static bool decode_copy(struct decoder *d, const struct shape *s)
     struct simt_address to;
     for (uint32_t k = 0; k < size / 4; k++)
         if (!simt_temp(d, 'w', &slots[k])) return false;
-    if (!simt_address(d, &o[0], PTX_SHARED, &to) || !whole_address(d, &o[1], PTX_GLOBAL, &b) ||
+    if (!simt_address(d, &o[0], PTX_SHARED, &to) || !simt_whole_address(d, &o[1], PTX_GLOBAL, &b) ||
         !simt_source(d, &o[3], predicate ? 'p' : 'w', PTX_U32, &c) || !simt_extra(d, slots, size / 4, &extra))
         return false;
     struct insn *i = simt_emit_key(d, "+load_fill");
@@ -178,18 +177,17 @@ static bool decode_copy(struct decoder *d, const struct shape *s)
     i->mode = predicate;
     i->size = (uint8_t)size;
     i->d2 = d->program->cache_count++;
-    return emit_move(d, "+st.shared.u32_w_v", &to, F_STORE, slots, size / 4, PTX_SHARED);
+    return simt_emit_move(d, "+st.shared.u32_w_v", &to, F_STORE, slots, size / 4, PTX_SHARED);
 }
 
 /* The operation of cp.reduce.async.bulk, as an atomic has it. */
 static bool read_reduction(struct decoder *d, const struct shape *s, struct insn *out)
 {
-    static const char *const operations[] = {"add", "min", "max", "inc", "dec", "and", "or", "xor"};
-    for (size_t k = 0; s->type_count == 1 && k < sizeof operations / sizeof *operations; k++) {
-        if (!simt_has_word(s, operations[k])) continue;
+    for (size_t k = 0; s->type_count == 1 && simt_bulk_operations[k]; k++) {
+        if (!simt_has_word(s, simt_bulk_operations[k])) continue;
         out->type = (uint8_t)s->types[0];
         out->size = (uint8_t)ptx_type_size(s->types[0]);
-        if (simt_op_atomic(operations[k], s->types[0], false, &out->mode)) return true;
+        if (simt_op_atomic(simt_bulk_operations[k], s->types[0], false, &out->mode)) return true;
     }
     return simt_decode_unsupported(d);
 }
@@ -207,22 +205,23 @@ static bool decode_bulk(struct decoder *d, const struct shape *s)
     if (simt_has_word(s, "wait_group"))
         return simt_want_operands(d, 1, 1) &&
                emit_nop(d, simt_has_word(s, "read") ? COPY_BULK_WAIT_READ : COPY_BULK_WAIT, (uint32_t)o->imm);
+    if (simt_has_word(s, "tensor")) return simt_decode_tensor(d, s);
     for (int k = 0; k < s->word_count && count < 2; k++) {
-        bool shared = is_shared_word(s->words[k]);
+        bool shared = simt_is_shared_word(s->words[k]);
         if (shared || !strcmp(s->words[k], "global")) spaces[count++] = shared ? PTX_SHARED : PTX_GLOBAL;
     }
     bool barrier = simt_has_word(s, "mbarrier::complete_tx::bytes");
     bool masked = simt_has_word(s, "cp_mask"), reduces = !strcmp(d->in->opcode, "cp") && simt_has_word(s, "reduce");
-    if (count < 2 || simt_has_word(s, "tensor") || (masked && (barrier || reduces)) ||
-        barrier == simt_has_word(s, "bulk_group"))
+    if (count < 2 || (masked && (barrier || reduces)) || barrier == simt_has_word(s, "bulk_group"))
         return simt_decode_unsupported(d);
     uint32_t a, b, c, extra, hint = simt_has_word(s, "L2::cache_hint");
     bool spreads = barrier && simt_has_word(s, "multicast::cluster");
     struct insn atomic = {0};
     if (reduces && !read_reduction(d, s, &atomic)) return false;
-    if (!simt_want_operands(d, 3 + barrier + spreads + masked + hint, 6) || !whole_address(d, &o[0], spaces[0], &a) ||
-        !whole_address(d, &o[1], spaces[1], &b) || !simt_source(d, &o[2], 'w', PTX_U32, &c) ||
-        (barrier && !whole_address(d, &o[3], PTX_SHARED, &x.barrier)) ||
+    if (!simt_want_operands(d, 3 + barrier + spreads + masked + hint, 6) ||
+        !simt_whole_address(d, &o[0], spaces[0], &a) || !simt_whole_address(d, &o[1], spaces[1], &b) ||
+        !simt_source(d, &o[2], 'w', PTX_U32, &c) ||
+        (barrier && !simt_whole_address(d, &o[3], PTX_SHARED, &x.barrier)) ||
         (spreads && !simt_source(d, &o[4], 'w', PTX_U16, &x.ranks)) ||
         (masked && !simt_source(d, &o[3 + hint], 'w', PTX_U16, &x.mask)))
         return false;
@@ -266,7 +265,7 @@ bool simt_decode_store_bulk(struct decoder *d, const struct shape *s)
     uint32_t a, c, wide, extra;
     bool narrow = simt_operand_class(d, &o[1]) == 'q';
     struct insn *i;
-    if (!whole_address(d, &o[0], (enum ptx_space)x.destination, &a) ||
+    if (!simt_whole_address(d, &o[0], (enum ptx_space)x.destination, &a) ||
         !simt_source(d, &o[1], narrow ? 'q' : 'w', PTX_U64, narrow ? &wide : &c))
         return false;
     if (narrow) {
@@ -300,7 +299,7 @@ bool simt_decode_cp(struct decoder *d, const struct shape *s)
     if (!simt_has_word(s, "noinc")) return true;
     bool shared = false;
     uint32_t one;
-    for (int k = 0; k < s->word_count; k++) shared |= is_shared_word(s->words[k]);
+    for (int k = 0; k < s->word_count; k++) shared |= simt_is_shared_word(s->words[k]);
     return simt_want_operands(d, 1, 1) && simt_constant(d, 1, 'w', &one) &&
            emit_mbarrier(d, &d->in->operands[0], shared ? PTX_SHARED : PTX_GENERIC, MBARRIER_ARRIVE, one, SLOT_NOWHERE);
 }

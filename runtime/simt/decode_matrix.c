@@ -20,14 +20,22 @@ struct words {
     char part; /* a, b, c or d of wmma.load and wmma.store */
 };
 
-static bool read_type(const char *word, struct words *x)
+bool simt_matrix_type(const char *word, enum matrix_type *out)
 {
     for (uint32_t t = 0; t < MATRIX_TYPE_COUNT; t++)
         if (!strcmp(type_names[t], word)) {
-            if (x->type_count < 4) x->types[x->type_count++] = (enum matrix_type)t;
+            *out = (enum matrix_type)t;
             return true;
         }
     return false;
+}
+
+static bool read_type(const char *word, struct words *x)
+{
+    enum matrix_type type;
+    if (!simt_matrix_type(word, &type)) return false;
+    if (x->type_count < 4) x->types[x->type_count++] = type;
+    return true;
 }
 
 static bool read_size(const char *word, struct words *x)
@@ -153,6 +161,18 @@ static bool check_mma(struct decoder *d, const struct words *w, const struct mat
     return true;
 }
 
+bool simt_emit_mma(struct decoder *d, const struct matrix_mma *h, const char *key, uint32_t flags)
+{
+    uint32_t count = sizeof *h / 4 + h->a_count + h->b_count + h->c_count + h->d_count, extra;
+    if (!simt_extra(d, (const uint32_t *)(const void *)h, count, &extra)) return false;
+    bool integers = is_integer((enum matrix_type)h->a_type), doubles = h->a_type == MATRIX_F64;
+    struct insn *i = emit_sync(d, key ? key : integers ? "+mma.integer" : doubles ? "+mma.double" : "+mma.float");
+    if (!simt_guard(d, i)) return false;
+    i->extra = extra;
+    i->flags = flags;
+    return true;
+}
+
 static bool decode_mma(struct decoder *d, const struct words *w, bool wmma)
 {
     struct {
@@ -180,23 +200,14 @@ static bool decode_mma(struct decoder *d, const struct words *w, bool wmma)
     if (quads && *w->layouts[0] == 'c') h->flags |= MATRIX_A_COLUMNS;
     if (quads && *w->layouts[1] == 'c') h->flags |= MATRIX_B_COLUMNS;
     const struct ptx_operand *o = d->in->operands;
-    uint32_t *slots = x.slots, extra;
+    uint32_t *slots = x.slots;
     if (!read_fragment(d, &o[1], h->a_count, (enum matrix_type)h->a_type, false, slots + h->d_count) ||
         !read_fragment(d, &o[2], h->b_count, (enum matrix_type)h->b_type, false, slots + h->d_count + h->a_count) ||
         !read_fragment(d, &o[3], h->c_count, (enum matrix_type)h->c_type, false,
                        slots + h->d_count + h->a_count + h->b_count) ||
         !read_fragment(d, &o[0], h->d_count, (enum matrix_type)h->d_type, true, slots))
         return false;
-    uint32_t count = sizeof *h / 4 + h->a_count + h->b_count + h->c_count + h->d_count;
-    if (!simt_extra(d, (const uint32_t *)(const void *)&x, count, &extra)) return false;
-    struct insn *i = emit_sync(d, quads                                     ? "+mma.quads"
-                                  : is_integer((enum matrix_type)h->a_type) ? "+mma.integer"
-                                  : h->a_type == MATRIX_F64                 ? "+mma.double"
-                                                                            : "+mma.float");
-    if (!simt_guard(d, i)) return false;
-    i->extra = extra;
-    i->flags = w->rz ? F_RZ : w->rm ? F_RM : w->rp ? F_RP : 0;
-    return true;
+    return simt_emit_mma(d, h, quads ? "+mma.quads" : NULL, w->rz ? F_RZ : w->rm ? F_RM : w->rp ? F_RP : 0);
 }
 
 /* ---- wmma.load, wmma.store ---- */

@@ -27,7 +27,8 @@ uint32_t simt_new_slot(struct decoder *d, char class)
 bool simt_temp(struct decoder *d, char class, uint32_t *slot)
 {
     int k = class == 'p' ? 0 : class == 'w' ? 1 : 2;
-    if (d->temp_used[k] == 8) return simt_decode_fail(d, RT_UNSUPPORTED, "too many operands in one instruction");
+    if (d->temp_used[k] == MOST_TEMPS)
+        return simt_decode_fail(d, RT_UNSUPPORTED, "too many operands in one instruction");
     if (d->temp_used[k] == d->temp_count[k]) d->temps[k][d->temp_count[k]++] = simt_new_slot(d, class);
     *slot = d->temps[k][d->temp_used[k]++];
     return true;

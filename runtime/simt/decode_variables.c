@@ -27,6 +27,16 @@ static bool fail_static(struct decoder *d, const struct ptx_func *f, uint64_t by
                             (unsigned long long)bytes, SIMT_SHARED);
 }
 
+/* What dynamic shared memory begins at a multiple of: boxes of tensors may be declared to be at one of 1024. */
+static uint32_t dynamic_align(const struct ptx_module *m)
+{
+    uint32_t align = 128;
+    for (size_t k = 0; k < m->var_count; k++)
+        if (m->vars[k].space == PTX_SHARED && m->vars[k].is_extern && m->vars[k].align > align)
+            align = m->vars[k].align;
+    return align;
+}
+
 bool simt_place_shared(struct decoder *d)
 {
     const struct ptx_module *m = d->module;
@@ -55,7 +65,7 @@ bool simt_place_shared(struct decoder *d)
                 return simt_decode_fail(d, RT_UNSUPPORTED, "%s wants too much shared memory", m->funcs[f].name);
         }
     }
-    d->program->dynamic_base = (uint32_t)simt_align_up(most, 128);
+    d->program->dynamic_base = (uint32_t)simt_align_up(most, dynamic_align(m));
     for (size_t k = 0; k < m->var_count; k++)
         if (m->vars[k].space == PTX_SHARED && m->vars[k].is_extern) d->var_address[k] = d->program->dynamic_base;
     for (size_t k = 0; k < m->var_count; k++)

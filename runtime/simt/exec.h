@@ -28,7 +28,9 @@
 #define LINE_BYTES      64   /* of the cache: vectors that lie in one line each are read and written in half the time */
 #define RESERVED_SHARED 1024 /* bytes at the start, in programs that ask where it is: cooperative groups */
 #define FUNCTION_BASE   0x0000100000000000u /* what the address of function i is: FUNCTION_BASE + 16 * i */
-#define MAX_BARRIERS    16
+#define WARP_GROUP      4                   /* warps that wgmma is executed by */
+#define USER_BARRIERS   16
+#define MAX_BARRIERS    (USER_BARRIERS + SIMT_MAX_THREADS / SIMT_WARP / WARP_GROUP) /* and one for each warp group */
 #define CLUSTER_BARRIER 16 /* what a split that waits for the cluster has for a barrier */
 #define MAX_CLUSTER     SIMT_MAX_CLUSTER
 #define CLUSTER_SHIFT   24     /* in an address of shared memory: above it stands the block's rank + 1, or 0: the own */

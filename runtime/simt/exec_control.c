@@ -60,9 +60,9 @@ enum event simt_op_barrier(char *R, const struct insn *i, uint32_t m, struct war
         here = m;
     else
         EACH_LANE(l, m) here |= (uint32_t)(ids[l] == id) << l;
-    if (id >= MAX_BARRIERS)
+    if (id >= (i->size ? MAX_BARRIERS : USER_BARRIERS))
         return simt_fault_set(w, lane, SIMT_FAULT_BARRIER, "barrier %u, but there are only barriers 0 to %d", id,
-                              MAX_BARRIERS - 1);
+                              USER_BARRIERS - 1);
     if (expected % SIMT_WARP)
         return simt_fault_set(w, lane, SIMT_FAULT_BARRIER,
                               "barrier %u waits for %u threads, which is no multiple of %d: warps arrive whole", id,

@@ -51,6 +51,9 @@ static inline uint32_t matrix_packed(enum matrix_type t)
 /* Flags of struct matrix_mma: clamp integers; popc of xor, not and; A or B of quad pairs is held by columns. */
 enum { MATRIX_SATURATES = 1, MATRIX_XOR = 2, MATRIX_A_COLUMNS = 4, MATRIX_B_COLUMNS = 8 };
 
+/* The type that a word of an instruction names. */
+bool simt_matrix_type(const char *word, enum matrix_type *out);
+
 /* What follows an instruction in program->extra: this, then the slots of D, A, B and C in this order. */
 struct matrix_mma {
     uint32_t m, n, k;
@@ -59,6 +62,9 @@ struct matrix_mma {
     uint32_t flags;
     uint32_t slots[];
 };
+struct decoder;
+/* Emits the product with the slots behind `h`; key is NULL, or that of another way than the type's. */
+bool simt_emit_mma(struct decoder *d, const struct matrix_mma *h, const char *key, uint32_t flags);
 /* The same for loads and stores of a fragment: which is 'a', 'b' or 'c'. A matrix of `rows` x `columns` lies in memory
  * in lines of `length` elements. */
 struct matrix_move {
@@ -94,6 +100,10 @@ static inline struct matrix_block matrix_sum_block(uint32_t m, uint32_t n, uint3
 
 /* How lines of memory become registers: of ldmatrix and stmatrix, transposed or not; .m16n8 of stmatrix; .m16n16. */
 enum matrix_rows { ROWS_AS_THEY_ARE, ROWS_TRANSPOSED, ROWS_TALL, ROWS_SQUARE };
+
+/* The mode of "+wgmma_rows", which finds where in shared memory lines of 16 bytes of an operand of wgmma are: of B, not
+ * A; of a matrix whose lines go along M or N, not along K. */
+enum { WGMMA_OF_B = 1, WGMMA_TURNED = 2 };
 
 /* What a wmma.load, wmma.store, ldmatrix or stmatrix touches, which a warp does as a whole: so many pieces of so many
  * bytes, and the slots that a load fills. */

@@ -256,9 +256,7 @@ static void move_unit(char *R, const struct insn *i, const struct async_bulk *x,
     }
 }
 
-/* Where in shared memory a lane's destination and mbarrier are: as it says, or there in the block of rank `rank` - 1.
- */
-static void *target_at(char *R, const struct insn *i, uint32_t slot, enum ptx_space space, uint32_t lane,
+void *simt_bulk_target(char *R, const struct insn *i, uint32_t slot, enum ptx_space space, uint32_t lane,
                        uint32_t offset, uint32_t size, uint32_t rank, struct warp *w)
 {
     if (!rank || w->worker->cluster->size == 1) return address_at(R, i, slot, space, lane, offset, size, w);
@@ -267,29 +265,36 @@ static void *target_at(char *R, const struct insn *i, uint32_t slot, enum ptx_sp
                              i->flags & F_STORE);
 }
 
-/* What one lane copies, n bytes. */
-static enum event copy_to(char *R, const struct insn *i, const struct async_bulk *x, uint32_t l, uint32_t n,
-                          uint32_t rank, struct warp *w)
+enum event simt_bulk_complete(char *R, const struct insn *i, const struct async_bulk *x, uint32_t l, uint32_t n,
+                              uint32_t rank, struct warp *w)
 {
-    static const uint8_t zeros[8];
-    struct insn from = *i, barrier = *i;
-    uint32_t unit = simt_bulk_unit(x);
-    from.flags &= ~(uint32_t)F_STORE;
+    struct insn barrier = *i;
     barrier.mode = MBARRIER_COMPLETE;
-    for (uint32_t at = 0; at < n; at += unit) {
-        const void *s =
-            x->source == BULK_ZEROS ? zeros : address_at(R, &from, i->b, (enum ptx_space)x->source, l, at, unit, w);
-        void *d = s ? target_at(R, i, i->a, (enum ptx_space)x->destination, l, at, unit, rank, w) : NULL;
-        if (!d) return EV_FAULT;
-        move_unit(R, i, x, l, d, s, unit);
-    }
     if (!x->barrier) return EV_NEXT;
-    uint64_t *cell = target_at(R, i, x->barrier, PTX_SHARED, l, 0, 8, rank, w);
+    uint64_t *cell = simt_bulk_target(R, i, x->barrier, PTX_SHARED, l, 0, 8, rank, w);
     if (!cell) return EV_FAULT;
     struct mbarrier b = unpack(*cell);
     if (change(w, &barrier, l, n, &b) != EV_NEXT) return EV_FAULT;
     *cell = pack(b);
     return EV_NEXT;
+}
+
+/* What one lane copies, n bytes. */
+static enum event copy_to(char *R, const struct insn *i, const struct async_bulk *x, uint32_t l, uint32_t n,
+                          uint32_t rank, struct warp *w)
+{
+    static const uint8_t zeros[8];
+    struct insn from = *i;
+    uint32_t unit = simt_bulk_unit(x);
+    from.flags &= ~(uint32_t)F_STORE;
+    for (uint32_t at = 0; at < n; at += unit) {
+        const void *s =
+            x->source == BULK_ZEROS ? zeros : address_at(R, &from, i->b, (enum ptx_space)x->source, l, at, unit, w);
+        void *d = s ? simt_bulk_target(R, i, i->a, (enum ptx_space)x->destination, l, at, unit, rank, w) : NULL;
+        if (!d) return EV_FAULT;
+        move_unit(R, i, x, l, d, s, unit);
+    }
+    return simt_bulk_complete(R, i, x, l, n, rank, w);
 }
 
 /* cp.async.bulk, cp.reduce.async.bulk: any multiple of 16 bytes, counted off at an mbarrier when there is one. st.bulk:
@@ -337,7 +342,7 @@ bool simt_is_complete(const struct insn *i)
 bool simt_arrives(const struct insn *i)
 {
     bool other = i->mode == MBARRIER_INIT || i->mode == MBARRIER_INVAL || i->mode == MBARRIER_EXPECT;
-    return i->run == copy_bulk || (i->run == mbarrier && !other);
+    return simt_is_bulk(i) || (i->run == mbarrier && !other);
 }
 
 bool simt_is_fill(const struct insn *i)
@@ -347,7 +352,7 @@ bool simt_is_fill(const struct insn *i)
 
 bool simt_is_bulk(const struct insn *i)
 {
-    return i->run == copy_bulk;
+    return i->run == copy_bulk || simt_is_tensor(i);
 }
 
 static const struct op_row rows[] = {

@@ -215,6 +215,71 @@ OP(matrix_transpose)
     return EV_NEXT;
 }
 
+/* ---- wgmma's operands in shared memory ---- */
+/* A descriptor of a matrix in shared memory, in bytes. Its layouts are those of PTX's chapter on wgmma: lines of 16
+ * bytes, eight of them one matrix of ldmatrix, which follow each other by `width` bytes. */
+struct wgmma_matrix {
+    uint32_t start, leading, stride;
+    uint32_t bits, width; /* address bits from 4 on that the swizzle changes; 16 << bits */
+};
+static struct wgmma_matrix read_descriptor(uint64_t v)
+{
+    static const uint8_t swizzles[] = {0, 3, 2, 1};
+    uint32_t bits = swizzles[v >> 62];
+    return (struct wgmma_matrix){.start = (uint32_t)(v & 0x3fff) << 4,
+                                 .leading = (uint32_t)(v >> 16 & 0x3fff) << 4,
+                                 .stride = (uint32_t)(v >> 32 & 0x3fff) << 4,
+                                 .bits = bits,
+                                 .width = 16u << bits};
+}
+
+/* The line `r` of the eight that are block `block` along M or N and block `deep` (0 or 1) along K. */
+static uint32_t wgmma_line(const struct wgmma_matrix *x, bool turned, uint32_t block, uint32_t deep, uint32_t r)
+{
+    uint32_t at = x->start + r * x->width, across = x->width / PIECE;
+    if (!turned)
+        at += block * x->stride + deep * (x->bits ? PIECE : x->leading);
+    else if (x->bits)
+        at += block % across * PIECE + block / across * x->leading + deep * x->stride;
+    else
+        at += block * x->stride + deep * x->leading;
+    return at ^ ((at >> 7 & ((1u << x->bits) - 1)) << 4);
+}
+
+/* Lane 8j + r gets the address of line r of the j-th matrix that the ldmatrix behind it loads: of A for rows 0 to 7,
+ * and 8 to 15, and the same further along K; of B both along K, and the same for the next eight columns. */
+OP(wgmma_rows)
+{
+    uint64_t descriptor = u64_at(R, i->a)[__builtin_ctz(m)];
+    const struct wgmma_matrix x = read_descriptor(descriptor);
+    uint32_t rank = (uint32_t)w->index % WARP_GROUP, *d = u32_at(R, i->d);
+    bool b = i->mode & WGMMA_OF_B, turned = i->mode & WGMMA_TURNED;
+    if ((uint32_t)w->index - rank + WARP_GROUP > w->worker->warp_count)
+        return simt_fault_set(w, __builtin_ctz(m), SIMT_FAULT_BARRIER,
+                              "wgmma is executed by a warp group, four warps that follow each other, and the block "
+                              "has %u warps; use blocks of a multiple of 128 threads",
+                              w->worker->warp_count);
+    if (descriptor >> 49 & 7)
+        return simt_fault_set(w, __builtin_ctz(m), SIMT_FAULT_ADDRESS,
+                              "wgmma: the software GPU does not know base offsets in matrix descriptors; let the "
+                              "matrix begin at a multiple of 1024 bytes");
+    EACH_LANE(l, m)
+    {
+        uint32_t j = l / 8, block = b ? (uint32_t)i->imm + (j >> 1) : 2 * rank + (j & 1);
+        d[l] = wgmma_line(&x, turned, block, b ? j & 1 : j >> 1, l % 8);
+    }
+    return EV_NEXT;
+}
+
+/* b registers of sums become 0 where the predicate a does not hold. */
+OP(wgmma_scale)
+{
+    const uint32_t *slots = w->worker->program->extra + i->extra;
+    uint32_t scale = *u32_at(R, i->a);
+    for (uint32_t k = 0; k < i->b; k++) EACH_LANE(l, m & ~scale) u32_at(R, slots[k])[l] = 0;
+    return EV_NEXT;
+}
+
 /* ---- mma.m8n8k4 of f16: four products, each by the eight lanes of a quad pair, 4p to 4p + 3 and 16 above ---- */
 struct quads {
     float a[8][4], b[4][8], c[8][8];
@@ -321,9 +386,8 @@ void simt_matrix_pieces(const struct warp *w, char *R, const struct insn *i, str
 }
 
 static const struct op_row rows[] = {
-    {"+wmma", "", wmma_move, NULL, 0},
-    {"+matrix_rows", "", matrix_rows, NULL, 0},
-    {"+mma.quads", "", mma_quads, NULL, 0},
-    {"+matrix_transpose", "", matrix_transpose, NULL, 0},
+    {"+wmma", "", wmma_move, NULL, 0},        {"+matrix_rows", "", matrix_rows, NULL, 0},
+    {"+mma.quads", "", mma_quads, NULL, 0},   {"+matrix_transpose", "", matrix_transpose, NULL, 0},
+    {"+wgmma_rows", "", wgmma_rows, NULL, 0}, {"+wgmma_scale", "", wgmma_scale, NULL, 0},
 };
 const struct op_table simt_ops_matrix = {rows, sizeof rows / sizeof *rows};

@@ -304,8 +304,9 @@ TEST(bulk_reductions)
         }
     }
     check_reduction("add", "u64", true);
-    must_refuse(KERNEL("cp.reduce.async.bulk.tensor.1d.global.shared::cta.add.tile.bulk_group [%rd1, {%r1}], [%r2];"),
-                "the tensor memory accelerator");
+    must_refuse(KERNEL("cp.reduce.async.bulk.tensor.3d.global.shared::cta.add.im2col_no_offs.bulk_group "
+                       "[%rd1, {%r1, %r1, %r1}], [%r2];"),
+                "this way of copying tensors (im2col)");
 }
 
 /* Of each 16 bytes those that the mask has. */

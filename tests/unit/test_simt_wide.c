@@ -215,13 +215,14 @@ TEST(stacks_that_grow)
 
 TEST(only_hardware_has_these)
 {
-    must_refuse(KERNEL("wgmma.fence.sync.aligned;"),
-                "matrix products of warp groups (sm_90a), which wgmma.fence.sync.aligned");
-    must_refuse(KERNEL("tcgen05.wait::ld.sync.aligned;"), "tensor memory");
     must_refuse(
-        KERNEL(
-            "cp.async.bulk.tensor.1d.shared::cta.global.tile.mbarrier::complete_tx::bytes [%r1], [%rd1, {%r1}], [%r2];"),
-        "the tensor memory accelerator");
+        KERNEL("wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16 {%f1, %f2, %f3, %f4}, %rd1, %rd1, %r1, 0, 1, "
+               "1, 1, 0, 0;"),
+        "sparse matrix products, which wgmma.mma_async.sp");
+    must_refuse(KERNEL("tcgen05.wait::ld.sync.aligned;"), "tensor memory");
+    must_refuse(KERNEL("cp.async.bulk.tensor.3d.shared::cta.global.im2col.mbarrier::complete_tx::bytes [%r1], "
+                       "[%rd1, {%r1, %r1, %r1}], [%r2], {%rs1};"),
+                "this way of copying tensors (im2col, gather, scatter)");
     must_refuse(KERNEL("multimem.ld_reduce.relaxed.gpu.global.add.f32 %f1, [%rd1];"), "NVLink SHARP");
     must_refuse(
         HEAD
