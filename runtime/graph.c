@@ -106,12 +106,13 @@ static enum rt_status copy_argument(struct node *n, size_t i, const struct rt_ar
         to->kind = RT_ARG_NULL;
         return rt_fail(e, RT_UNSUPPORTED, "%s: a graph takes no textures and surfaces", n->kernel.entry->name);
     }
+    struct rt_arg map = {.kind = RT_ARG_BYTES}; /* what a tensor map is to a kernel */
     if (from->kind == RT_ARG_TENSOR) {
         rt_array_share(&from->as.tensor->array, &n->arrays[i]);
-        to->kind = RT_ARG_BYTES;
-        to->as.bytes.data = from->as.tensor->bytes;
-        to->as.bytes.size = RT_TENSOR_BYTES;
-        from = to;
+        map.as.bytes.data = from->as.tensor->bytes;
+        map.as.bytes.size = RT_TENSOR_BYTES;
+        *to = map;
+        from = &map;
     }
     if (from->kind == RT_ARG_ARRAY) {
         rt_array_share(from->as.array, &n->arrays[i]);

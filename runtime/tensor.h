@@ -19,7 +19,7 @@ struct rt_tensor_box {
 };
 
 struct rt_tensor_map {
-    _Alignas(64) unsigned char bytes[RT_TENSOR_BYTES]; /* the driver's CUtensorMap, what a kernel gets */
+    unsigned char bytes[RT_TENSOR_BYTES]; /* the driver's CUtensorMap, what a kernel gets */
     struct rt_array array;
     struct rt_tensor_box box;
 };

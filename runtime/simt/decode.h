@@ -10,8 +10,8 @@
 #define SLOT_TRUE  0u /* a predicate that is true */
 #define SLOT_SINK  4u /* a predicate that nobody reads */
 #define MAX_ITEMS  16 /* elements of a vector operand, arguments of a call */
-
 #define MOST_TEMPS 16 /* of a class, for one instruction of PTX */
+
 struct decoder {
     const struct ptx_module *module;
     struct simt_program *program;

@@ -331,6 +331,25 @@ t.test("what a tensor map cannot be made of is told", function()
   t.raises("which runs no kernels; move it with x:to(\"simt\")", gpu.tensormap, gpu.zeros({ 4, 4 }, "float32", "cpu"), { 1, 4 })
 end)
 
+t.test("a tensor map in a graph holds its array", function()
+  local k = gpu.kernel(head .. [[
+    __global__ void k(const __grid_constant__ CUtensorMap m, float *out) {
+      __shared__ alignas(128) float s[32];
+      __shared__ u64 bar;
+      if (threadIdx.x == 0) { begin(&bar); expect(&bar, 128); LOAD1(s, &m, &bar, 4); }
+      __syncwarp();
+      wait(&bar, 0);
+      out[threadIdx.x] += s[threadIdx.x];
+    }]])
+  local out = gpu.zeros(32)
+  local g = gpu.graph(function() k(1, 32)(gpu.tensormap(gpu.range(1, 64):to("float32"), { 32 }), out) end)
+  collectgarbage()
+  collectgarbage()
+  g:launch()
+  g:launch()
+  t.same({ out[1], out[32] }, { 10, 72 })
+end)
+
 t.test("a tensor map as an argument and as an object", function()
   local x = gpu.zeros(8, 16)
   local m = gpu.tensormap(x, { 4, 8 }, { step = { 2, 1 }, swizzle = 32 })
