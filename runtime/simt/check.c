@@ -232,6 +232,7 @@ static bool launch_start(struct simt_observer *o, const struct simt_launch *l, s
     struct simt_check *c = (struct simt_check *)o;
     const struct simt_program *p = c->program = l->function->program;
     c->launch = l;
+    c->unseen = (struct insn){.d2 = p->cache_count};
     while (!(c->number = (uint32_t)atomic_fetch_add(&launches, 1) + 1)) {
     }
     c->parallel = rt_thread_count() > 1;

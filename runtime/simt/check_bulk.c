@@ -42,7 +42,6 @@ struct bulks {
     size_t sources;      /* items that are read in global memory */
     uint32_t *committed; /* groups, by thread */
 };
-static const struct insn nothing; /* what a copy is recorded by once more: its values are not known */
 
 /* The end of the last of its rows. */
 static uint64_t end_of(const struct bulk *x)
@@ -185,13 +184,11 @@ static void record_again(struct block *b, struct bulk *x)
 {
     unsigned thread = record_thread(x->me), lane = thread % SIMT_WARP;
     const record time = (record)LAST_TIME << TIME_AT;
-    struct insn as = nothing;
     if (!x->global || x->counted || x->recorded || record_time(x->me) == b->now) return;
-    as.d2 = b->check->program->cache_count; /* the block's span beside those of instructions */
     struct access a = {.check = b->check,
                        .block = b,
                        .warp = &b->worker->warps[thread / SIMT_WARP],
-                       .insn = &as,
+                       .insn = &b->check->unseen,
                        .kind = x->reduces ? ACCESS_ATOMIC : ACCESS_WRITE,
                        .site = &b->check->sites[record_site(x->me)],
                        .origin = -1,

@@ -27,8 +27,6 @@ struct copies {
     uint32_t *committed; /* groups, by thread */
 };
 
-static const struct insn nothing; /* what the second writing is done by: its values are not known */
-
 static struct copies *want(struct block *b)
 {
     if (b->copies) return b->copies;
@@ -119,11 +117,10 @@ void simt_copies_fetch(const struct access *a, uint32_t m)
 /* Lanes of a copy are there: it is as if they wrote, or read, now. */
 static void finish(struct block *b, struct copy *x, uint32_t m)
 {
-    struct insn as = nothing;
     struct access a = {.check = b->check,
                        .block = b,
                        .warp = x->warp,
-                       .insn = &as,
+                       .insn = &b->check->unseen, /* notes keep it */
                        .regs = x->warp->frame ? x->warp->frame->regs : NULL,
                        .kind = x->source ? ACCESS_READ : ACCESS_WRITE,
                        .site = &b->check->sites[record_site(x->me)],
@@ -132,7 +129,6 @@ static void finish(struct block *b, struct copy *x, uint32_t m)
     record now = (record)b->now << TIME_AT, time = (record)LAST_TIME << TIME_AT;
     bool again = record_time(x->me) != b->now; /* else nobody can have been told of it meanwhile */
     a.me = (x->me & ~time) | now;
-    as.d2 = b->check->program->cache_count; /* the block's span beside those of instructions */
     x->mask &= ~m;
     memcpy(a.at, x->at, sizeof a.at);
     if (x->source) {

@@ -228,6 +228,8 @@ struct simt_check {
     struct simt_observer observer; /* first */
     const struct simt_launch *launch;
     const struct simt_program *program;
+    struct insn unseen; /* what copies are recorded by once they are there: its values are not known, and the block's
+                           span beside those of instructions is its own */
     struct simt_extent *extents;
     size_t extent_count;
     uint8_t *runs;     /* by function: the launch may come to it; enum runs */

@@ -1,7 +1,7 @@
 /* wgmma: matrix products of warp groups. Each of the four warps of a group has 16 of the 64 rows of A and of the sums,
  * so the product is, warp by warp, one of mma.m16n8 for each eight columns: its instructions stand here for it, with
  * those of ldmatrix for what lies in shared memory. They are done at once, which is one of the orders that the hardware
- * may choose, so that waiting for them needs nothing. */
+ * may choose. */
 #include <stdio.h>
 #include <string.h>
 #include "runtime/simt/decode.h"

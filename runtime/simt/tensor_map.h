@@ -41,9 +41,8 @@ struct simt_tensor_map {
 
 enum simt_tensor_verdict { TENSOR_OK, TENSOR_INVALID, TENSOR_UNSUPPORTED };
 /* Makes a map. The requirements are those of cuTensorMapEncodeTiled; what is wrong is said in `text`, of `n` bytes.
- * Not supported are interleaved layouts, packed types,
- * swizzles of more than 16 bytes at once, and lines that are shorter than the swizzle is wide, whose place in shared
- * memory the manuals leave open. */
+ * Not supported are interleaved layouts, packed types, swizzles of more than 16 bytes at once, and lines that are
+ * shorter than the swizzle is wide, whose place in shared memory the manuals leave open. */
 enum simt_tensor_verdict simt_tensor_encode(struct simt_tensor_map *out, const struct simt_tensor_spec *spec,
                                             char *text, size_t n);
 /* Does it meet the requirements? Kernels may change maps. */
