@@ -17,6 +17,8 @@ static int gpu_tostring(lua_State *L)
 /* The modules of CuPy, SciPy and PyTorch, and where their functions are. */
 #define OWN       "its functions are gpu's own: "
 #define GRADIENTS "gradients are written out, as dw = x.T:matmul(dy) for y = x:matmul(w)"
+#define SCIPY                                                                                                          \
+    "SciPy's functions are gpu's own, gpu.erf(x), gpu.butter(4, 0.2), or in gpu.linalg, gpu.fft, gpu.ndimage, gpu.sparse"
 static const struct {
     const char *module, *here;
 } elsewhere[] = {
@@ -29,10 +31,8 @@ static const struct {
     {"signal", OWN "gpu.butter(4, 0.2), gpu.lfilter(b, a, x), gpu.convolve(x, y)"},
     {"special", OWN "gpu.erf(x), gpu.lgamma(x), gpu.j0(x)"},
     {"stats", OWN "gpu.mean(x), gpu.ndtr(x), which is norm.cdf, gpu.ndtri(x); samples are gpu.random's"},
-    {"scipy",
-     "SciPy's functions are gpu's own, gpu.erf(x), gpu.butter(4, 0.2), or in gpu.linalg, gpu.fft, gpu.ndimage, gpu.sparse"},
-    {"cupyx",
-     "SciPy's functions are gpu's own, gpu.erf(x), gpu.butter(4, 0.2), or in gpu.linalg, gpu.fft, gpu.ndimage, gpu.sparse"},
+    {"scipy", SCIPY},
+    {"cupyx", SCIPY},
     {"testing", "it is written assert(gpu.allclose(x, y)), or assert(gpu.equal(x, y))"},
 };
 

@@ -110,6 +110,27 @@ static bool read_lanes(lua_State *L, int idx, struct rt_arg *a)
     return true;
 }
 
+/* Arrays come first: they are what most launches have, and the quickest to tell. */
+static bool read_object(lua_State *L, int idx, struct rt_arg *a)
+{
+    if (lg_test_array(L, idx)) {
+        a->as.array = lg_check_target(L, idx); /* the kernel may write to it */
+        a->kind = RT_ARG_ARRAY;
+    } else if (lg_test_texture(L, idx)) {
+        a->as.texture = lg_check_texture(L, idx); /* refuses freed ones */
+        a->kind = RT_ARG_TEXTURE;
+    } else if (lg_test_tensor_map(L, idx)) {
+        a->as.tensor = lg_check_tensor_map(L, idx);
+        a->kind = RT_ARG_TENSOR;
+    } else if (lg_test_complex(L, idx)) {
+        a->as.z = *lg_test_complex(L, idx);
+        a->kind = RT_ARG_COMPLEX;
+    } else {
+        return false;
+    }
+    return true;
+}
+
 /* `p` is NULL for one that there is no parameter for. */
 static void read_argument(lua_State *L, int idx, const struct rt_param *p, struct rt_arg *a)
 {
@@ -125,24 +146,7 @@ static void read_argument(lua_State *L, int idx, const struct rt_param *p, struc
         }
         return;
     case LUA_TUSERDATA:
-        if ((a->as.texture = lg_test_texture(L, idx))) {
-            a->as.texture = lg_check_texture(L, idx); /* refuses freed ones */
-            a->kind = RT_ARG_TEXTURE;
-            return;
-        }
-        if (lg_test_tensor_map(L, idx)) {
-            a->as.tensor = lg_check_tensor_map(L, idx);
-            a->kind = RT_ARG_TENSOR;
-            return;
-        }
-        if (lg_test_complex(L, idx)) {
-            a->kind = RT_ARG_COMPLEX;
-            a->as.z = *lg_test_complex(L, idx);
-            return;
-        }
-        if (!(a->as.array = lg_test_array(L, idx))) break;
-        a->as.array = lg_check_target(L, idx); /* the kernel may write to it */
-        a->kind = RT_ARG_ARRAY;
+        if (!read_object(L, idx, a)) break;
         return;
     case LUA_TBOOLEAN:
         a->kind = RT_ARG_BOOL;

@@ -26,7 +26,7 @@ static int release(lua_State *L)
 }
 
 /* ---- what a box is ---- */
-/* A list of as many whole numbers as the array has axes, or of fewer for its last ones. [raises] */
+/* A list of as many whole numbers as the array has axes. [raises] */
 static void read_sizes(lua_State *L, int idx, const char *what, int ndim, int64_t *out)
 {
     if (!lua_istable(L, idx))
@@ -100,12 +100,10 @@ static int tensor_map(lua_State *L)
 }
 
 /* ---- fields ---- */
-static int push_extent(lua_State *L, const struct rt_tensor_box *b)
+/* A box as it lies in shared memory. */
+static void extents_of(const struct rt_tensor_box *b, int64_t *out)
 {
-    int64_t shape[RT_TENSOR_DIMS];
-    for (int i = 0; i < b->ndim; i++) shape[i] = rt_tensor_extent(b, i);
-    lg_push_shape(L, b->ndim, shape);
-    return 1;
+    for (int i = 0; i < b->ndim; i++) out[i] = rt_tensor_extent(b, i);
 }
 
 static int64_t bytes_of(const struct rt_tensor_map *m)
@@ -119,8 +117,10 @@ static int index_map(lua_State *L)
 {
     const struct rt_tensor_map *m = lg_check_object(L, 1, LG_TENSOR_MAP);
     const char *key = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "";
+    int64_t extents[RT_TENSOR_DIMS];
+    extents_of(&m->box, extents);
     if (!strcmp(key, "box"))
-        return push_extent(L, &m->box);
+        lg_push_shape(L, m->box.ndim, extents);
     else if (!strcmp(key, "bytes"))
         lua_pushinteger(L, bytes_of(m));
     else if (!strcmp(key, "array"))
@@ -144,15 +144,15 @@ static int map_tostring(lua_State *L)
     char box[160], shape[160];
     const struct rt_tensor_map *m = lg_check_object(L, 1, LG_TENSOR_MAP);
     const struct rt_array *a = &m->array;
-    int64_t extent[RT_TENSOR_DIMS];
+    int64_t extents[RT_TENSOR_DIMS];
     if (!a->storage) {
         lua_pushstring(L, "a tensor map that was freed");
         return 1;
     }
-    for (int i = 0; i < m->box.ndim; i++) extent[i] = rt_tensor_extent(&m->box, i);
+    extents_of(&m->box, extents);
     lua_pushfstring(L, "tensor map of %s %s on %s, boxes of %s, %d bytes", rt_dtypes[a->dtype].name,
                     rt_shape_text(a->ndim, a->shape, shape, sizeof shape), rt_array_device(a)->name,
-                    rt_shape_text(m->box.ndim, extent, box, sizeof box), (int)bytes_of(m));
+                    rt_shape_text(m->box.ndim, extents, box, sizeof box), (int)bytes_of(m));
     return 1;
 }
 

@@ -30,32 +30,21 @@ static bool names_one(const struct rt_program *p, const char *const *words)
     return false;
 }
 
-/* What only code for 9.0 and later may name. */
-static bool names_newer(const struct rt_program *p)
-{
-    static const char *const words[] = {"__cluster",
-                                        "cluster_group",
-                                        "this_cluster",
-                                        "__block_size__",
-                                        "CUtensorMap",
-                                        "cp_async_bulk",
-                                        "cp.async.bulk",
-                                        "barrier_arrive_tx",
-                                        "barrier_expect_tx",
-                                        "wgmma",
-                                        "setmaxnreg",
-                                        "tensormap",
-                                        "__CUDA_ARCH_FEAT_SM90_ALL",
-                                        NULL};
-    return names_one(p, words);
-}
-
 /* What GPUs have in one generation only, as PTX for the architecture's "a" variant, which no later one takes. */
 static bool names_specific(const struct rt_program *p)
 {
     static const char *const words[] = {"wgmma.",     "setmaxnreg.",        "tensormap.replace",         "tcgen05.",
                                         "tensormap_", "tensormap::generic", "__CUDA_ARCH_FEAT_SM90_ALL", NULL};
     return names_one(p, words);
+}
+
+/* What only code for 9.0 and later may name. */
+static bool names_newer(const struct rt_program *p)
+{
+    static const char *const words[] = {
+        "__cluster",     "cluster_group", "this_cluster",      "__block_size__",    "CUtensorMap",
+        "cp_async_bulk", "cp.async.bulk", "barrier_arrive_tx", "barrier_expect_tx", NULL};
+    return names_one(p, words) || names_specific(p);
 }
 
 /* simt runs what is compiled for 8.0, and for 9.0 where the source asks for what came with it; a GPU gets its own

@@ -326,7 +326,7 @@ static void begin_at(const struct access *a, struct block *o, uint64_t at, uint6
 }
 
 /* To the same place in several blocks of the cluster, from a place in global memory, which the threads of each of them
- * may write when they have waited for its copy. */
+ * may write when they have waited for its copy; 0: that is not followed. */
 static void begin_everywhere(const struct access *a, uint32_t ranks, uint64_t at, uint64_t barrier, uint64_t from,
                              const struct bulk *n)
 {
@@ -337,7 +337,7 @@ static void begin_everywhere(const struct access *a, uint32_t ranks, uint64_t at
         struct bulk source = *n;
         if (!(ranks >> r & 1) || k->ended) continue;
         begin_at(a, k->observed, at & within, barrier & within, *n);
-        if (!is_barrier(k->observed, barrier & within)) continue;
+        if (!from || !is_barrier(k->observed, barrier & within)) continue;
         source.global = source.source = source.counted = true;
         source.at = from;
         source.barrier = (uint32_t)(barrier & within);
@@ -369,23 +369,22 @@ static void begin_slabs(const struct access *a, struct bulk n, const struct simt
     }
 }
 
-/* To several blocks, or to another one: what it reads is not followed. */
+/* What is read for several blocks, or for another one, is not followed. */
 static void begin_loaded(const struct access *a, const struct async_tensor *x, unsigned lane, struct bulk n,
                          const struct simt_tensor_map *map, const int32_t *coords)
 {
-    const struct cluster *cluster = a->block->worker->cluster;
-    uint64_t at = u32_at(a->regs, a->insn->a)[lane], barrier = u32_at(a->regs, x->bulk.barrier)[lane], own = barrier;
-    const uint64_t within = cluster->size > 1 ? (1u << CLUSTER_SHIFT) - 1 : UINT32_MAX;
-    struct block *o = owner_of(a->block, &own);
-    for (uint32_t r = 0; x->bulk.ranks && r < cluster->size; r++)
-        if (u32_at(a->regs, x->bulk.ranks)[lane] >> r & 1 && !cluster->members[r]->ended)
-            begin_at(a, cluster->members[r]->observed, at & within, barrier & within, n);
-    if (x->bulk.ranks || !o || !is_barrier(o, own)) return;
-    begin_at(a, owner_of(a->block, &at), at, own, n);
+    uint64_t at = u32_at(a->regs, a->insn->a)[lane], barrier = u32_at(a->regs, x->bulk.barrier)[lane];
+    if (x->bulk.ranks) {
+        begin_everywhere(a, u32_at(a->regs, x->bulk.ranks)[lane], at, barrier, 0, &n);
+        return;
+    }
+    struct block *o = owner_of(a->block, &barrier);
+    if (!o || !is_barrier(o, barrier)) return;
+    begin_at(a, owner_of(a->block, &at), at, barrier, n);
     if (o != a->block) return;
     n.source = true;
-    n.barrier = (uint32_t)own;
-    n.seen = simt_phase_of(o->worker->shared + own);
+    n.barrier = (uint32_t)barrier;
+    n.seen = simt_phase_of(o->worker->shared + barrier);
     begin_slabs(a, n, map, coords);
 }
 

@@ -12,7 +12,6 @@ CUresult simt_TensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, c
                                    CUtensorMapFloatOOBfill fill)
 {
     struct simt_tensor_map made;
-    char text[256];
     const struct simt_tensor_spec spec = {.type = (unsigned)type,
                                           .rank = rank,
                                           .address = (uint64_t)(uintptr_t)address,
@@ -27,7 +26,7 @@ CUresult simt_TensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, c
     TRY(simt_ready());
     if (!map || (uintptr_t)map % 64 || !address || !dims || !box || !steps || (rank > 1 && !strides))
         return CUDA_ERROR_INVALID_VALUE;
-    enum simt_tensor_verdict v = simt_tensor_encode(&made, &spec, text, sizeof text);
+    enum simt_tensor_verdict v = simt_tensor_encode(&made, &spec);
     if (v != TENSOR_OK) return v == TENSOR_UNSUPPORTED ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE;
     memset(map, 0, sizeof *map);
     memcpy(map, &made, sizeof made);

@@ -2,6 +2,7 @@
  * touched in pieces of 16 bytes, whose alignment all of them ask for. */
 #include <string.h>
 #include "runtime/simt/matrix.h"
+#include "runtime/simt/tensor_map.h"
 
 #define OP(name)  static enum event name(char *R, const struct insn *i, uint32_t m, struct warp *w)
 #define PIECE     16u
@@ -243,7 +244,7 @@ static uint32_t wgmma_line(const struct wgmma_matrix *x, bool turned, uint32_t b
         at += block % across * PIECE + block / across * x->leading + deep * x->stride;
     else
         at += block * x->stride + deep * x->leading;
-    return at ^ ((at >> 7 & ((1u << x->bits) - 1)) << 4);
+    return simt_swizzled(at, x->bits);
 }
 
 /* Lane 8j + r gets the address of line r of the j-th matrix that the ldmatrix behind it loads: of A for rows 0 to 7,

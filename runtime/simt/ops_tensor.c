@@ -66,7 +66,7 @@ bool simt_tensor_at(char *R, const struct insn *i, uint32_t l, struct warp *w, s
 /* The unit of shared memory that is `at` bytes into the box; NULL is a fault. */
 static void *unit_at(char *R, const struct box *b, uint32_t at, uint32_t rank, struct warp *w)
 {
-    uint32_t base = u32_at(R, b->insn->a)[b->lane], offset = simt_tensor_swizzled(&b->map, base + at) - base;
+    uint32_t base = u32_at(R, b->insn->a)[b->lane], offset = simt_swizzled(base + at, b->map.swizzle) - base;
     return simt_bulk_target(R, b->insn, b->insn->a, PTX_SHARED, b->lane, offset, TENSOR_UNIT, rank, w);
 }
 

@@ -1,14 +1,11 @@
 /* The requirements are those that the driver API documents for cuTensorMapEncodeTiled; how boxes lie in shared memory
  * and where swizzles put their units is PTX's chapter on tensors. */
 #include "runtime/simt/tensor_map.h"
-#include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
-#define MARK             UINT64_C(0x54656e736f724d31)
-#define MOST_BOX         256
-#define NO_SWIZZLE_ABOVE 3 /* 32, 64 and 128 bytes, by units of 16 */
+#define MARK         UINT64_C(0x54656e736f724d31)
+#define MOST_BOX     256
+#define MOST_SWIZZLE 3 /* 32, 64 and 128 bytes, by units of 16 */
 
 /* By CUtensorMapDataType. The .ftz types flush nothing here: copies leave values as they are. */
 static const struct {
@@ -37,61 +34,30 @@ static int64_t stride(const struct simt_tensor_map *m, uint32_t d)
     return d ? (int64_t)m->strides[d - 1] : types[m->type].bytes;
 }
 
-__attribute__((format(printf, 3, 4))) static enum simt_tensor_verdict wrong(char *text, size_t n, const char *format,
-                                                                            ...)
+static bool dimension_fits(const struct simt_tensor_spec *s, unsigned d)
 {
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, n, format, args);
-    va_end(args);
-    return TENSOR_INVALID;
+    bool box = s->dims[d] && s->dims[d] <= UINT64_C(1) << 32 && s->box[d] && s->box[d] <= MOST_BOX;
+    if (!d || !box) return box; /* the step of the first dimension is not looked at */
+    return s->steps[d] && s->steps[d] <= 8 && s->strides[d - 1] % 16 == 0 && s->strides[d - 1] < UINT64_C(1) << 40;
 }
 
-static enum simt_tensor_verdict check_dimension(const struct simt_tensor_spec *s, unsigned d, char *text, size_t n)
+static enum simt_tensor_verdict check(const struct simt_tensor_spec *s)
 {
-    if (!s->dims[d] || s->dims[d] > UINT64_C(1) << 32)
-        return wrong(text, n, "dimension %u has %" PRIu64 " elements, expected 1 to 2^32", d, s->dims[d]);
-    if (!s->box[d] || s->box[d] > MOST_BOX)
-        return wrong(text, n, "the box has %u elements in dimension %u, expected 1 to %d", s->box[d], d, MOST_BOX);
-    if (d && (!s->steps[d] || s->steps[d] > 8))
-        return wrong(text, n, "the step in dimension %u is %u, expected 1 to 8", d, s->steps[d]);
-    if (d && (s->strides[d - 1] % 16 || s->strides[d - 1] >= UINT64_C(1) << 40))
-        return wrong(text, n, "the stride of dimension %u is %" PRIu64 " bytes, expected a multiple of 16 below 2^40",
-                     d, s->strides[d - 1]);
-    return TENSOR_OK;
+    if (s->type > 15 || s->interleave > 2 || s->swizzle > 6 || s->promotion > 3 || s->fill > 1) return TENSOR_INVALID;
+    if (!s->rank || s->rank > TENSOR_RANK) return TENSOR_INVALID;
+    if (s->type >= TYPE_COUNT || s->interleave || s->swizzle > MOST_SWIZZLE) return TENSOR_UNSUPPORTED;
+    if (s->address % 16) return TENSOR_INVALID;
+    for (unsigned d = 0; d < s->rank; d++)
+        if (!dimension_fits(s, d)) return TENSOR_INVALID;
+    uint32_t inner = s->box[0] * types[s->type].bytes, span = 16u << s->swizzle;
+    if (inner % TENSOR_UNIT || (s->swizzle && inner > span)) return TENSOR_INVALID;
+    if (s->swizzle && inner < span) return TENSOR_UNSUPPORTED;
+    return s->fill && !types[s->type].real ? TENSOR_INVALID : TENSOR_OK;
 }
 
-static enum simt_tensor_verdict check(const struct simt_tensor_spec *s, char *text, size_t n)
+enum simt_tensor_verdict simt_tensor_encode(struct simt_tensor_map *out, const struct simt_tensor_spec *s)
 {
-    enum simt_tensor_verdict v = TENSOR_OK;
-    if (s->type > 15 || s->interleave > 2 || s->swizzle > 6 || s->promotion > 3 || s->fill > 1)
-        return wrong(text, n, "a type, interleave, swizzle, promotion or fill that there is not");
-    if (!s->rank || s->rank > TENSOR_RANK)
-        return wrong(text, n, "%u dimensions, expected 1 to %d", s->rank, TENSOR_RANK);
-    if (s->type >= TYPE_COUNT || s->interleave || s->swizzle > NO_SWIZZLE_ABOVE) {
-        wrong(text, n, "packed types, interleaved layouts and the swizzles of sm_100 are not supported");
-        return TENSOR_UNSUPPORTED;
-    }
-    if (s->address % 16) return wrong(text, n, "the tensor's address is not a multiple of 16");
-    for (unsigned d = 0; d < s->rank && v == TENSOR_OK; d++) v = check_dimension(s, d, text, n);
-    if (v != TENSOR_OK) return v;
-    uint32_t inner = s->box[0] * types[s->type].bytes, span = s->swizzle ? 16u << s->swizzle : UINT32_MAX;
-    if (inner % TENSOR_UNIT)
-        return wrong(text, n, "the box's first dimension has %u bytes, expected a multiple of 16", inner);
-    if (inner > span)
-        return wrong(text, n, "the box's first dimension has %u bytes, more than the %u of the swizzle", inner, span);
-    if (s->swizzle && inner < span) {
-        wrong(text, n, "lines shorter than the swizzle is wide (%u of %u bytes) are not supported", inner, span);
-        return TENSOR_UNSUPPORTED;
-    }
-    if (s->fill && !types[s->type].real) return wrong(text, n, "only floating-point types are filled up with NaN");
-    return TENSOR_OK;
-}
-
-enum simt_tensor_verdict simt_tensor_encode(struct simt_tensor_map *out, const struct simt_tensor_spec *s, char *text,
-                                            size_t n)
-{
-    enum simt_tensor_verdict v = check(s, text, n);
+    enum simt_tensor_verdict v = check(s);
     if (v != TENSOR_OK) return v;
     *out = (struct simt_tensor_map){.mark = MARK,
                                     .address = s->address,
@@ -111,7 +77,6 @@ enum simt_tensor_verdict simt_tensor_encode(struct simt_tensor_map *out, const s
 bool simt_tensor_valid(const struct simt_tensor_map *m)
 {
     uint64_t dims[TENSOR_RANK];
-    char text[256];
     for (unsigned d = 0; d < TENSOR_RANK; d++) dims[d] = m->dims[d] ? m->dims[d] : UINT64_C(1) << 32;
     const struct simt_tensor_spec s = {.type = m->type,
                                        .rank = simt_tensor_rank(m),
@@ -123,7 +88,7 @@ bool simt_tensor_valid(const struct simt_tensor_map *m)
                                        .interleave = m->interleave,
                                        .swizzle = m->swizzle,
                                        .fill = m->fill};
-    return m->mark == MARK && check(&s, text, sizeof text) == TENSOR_OK;
+    return m->mark == MARK && check(&s) == TENSOR_OK;
 }
 
 enum ptx_type simt_tensor_type(const struct simt_tensor_map *m)
@@ -168,12 +133,6 @@ struct simt_tensor_row simt_tensor_row(const struct simt_tensor_map *m, const in
     row.first = (uint32_t)first;
     row.end = (uint32_t)end;
     return row;
-}
-
-uint32_t simt_tensor_swizzled(const struct simt_tensor_map *m, uint32_t address)
-{
-    uint32_t units = (1u << m->swizzle) - 1; /* bits of the address from 4 on that change, by those from 7 on */
-    return address ^ ((address >> 7 & units) << 4);
 }
 
 uint32_t simt_tensor_slabs(const struct simt_tensor_map *m)

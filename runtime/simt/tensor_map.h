@@ -40,11 +40,10 @@ struct simt_tensor_map {
 };
 
 enum simt_tensor_verdict { TENSOR_OK, TENSOR_INVALID, TENSOR_UNSUPPORTED };
-/* Makes a map. The requirements are those of cuTensorMapEncodeTiled; what is wrong is said in `text`, of `n` bytes.
- * Not supported are interleaved layouts, packed types, swizzles of more than 16 bytes at once, and lines that are
- * shorter than the swizzle is wide, whose place in shared memory the manuals leave open. */
-enum simt_tensor_verdict simt_tensor_encode(struct simt_tensor_map *out, const struct simt_tensor_spec *spec,
-                                            char *text, size_t n);
+/* Makes a map. The requirements are those of cuTensorMapEncodeTiled. Not supported are interleaved layouts, packed
+ * types, swizzles of more than 16 bytes at once, and lines that are shorter than the swizzle is wide, whose place in
+ * shared memory the manuals leave open. */
+enum simt_tensor_verdict simt_tensor_encode(struct simt_tensor_map *out, const struct simt_tensor_spec *spec);
 /* Does it meet the requirements? Kernels may change maps. */
 bool simt_tensor_valid(const struct simt_tensor_map *m);
 enum ptx_type simt_tensor_type(const struct simt_tensor_map *m); /* of its elements */
@@ -65,8 +64,12 @@ struct simt_tensor_row {
 };
 struct simt_tensor_row simt_tensor_row(const struct simt_tensor_map *m, const int32_t *coords, uint32_t r);
 
-/* Where in shared memory the unit at an address of an unswizzled box is. */
-uint32_t simt_tensor_swizzled(const struct simt_tensor_map *m, uint32_t address);
+/* Where in shared memory a swizzle of 16 << bits bytes puts what is at an address without it: units of 16 bytes change
+ * places within so many bytes, by the address's bits from 7 on. wgmma's operands are mixed so, too. */
+static inline uint32_t simt_swizzled(uint32_t address, uint32_t bits)
+{
+    return address ^ ((address >> 7 & ((1u << bits) - 1)) << 4);
+}
 
 /* What a box covers of global memory, in parts of `rows` lines of `bytes` bytes each, `pitch` bytes apart. */
 struct simt_tensor_slab {
