@@ -1,4 +1,4 @@
-/* A loaded module inside: shared by kernel.c, which loads, and launch.c. */
+/* A loaded module inside: shared by kernel.c, which loads, launch.c, and what that consists of. */
 #ifndef RT_MODULE_H
 #define RT_MODULE_H
 
@@ -23,6 +23,10 @@ struct rt_module {
 
 /* The kernel's function, loaded anew when the device lost it. NULL: error in e. */
 struct rt_function *rt_module_function(const struct rt_kernel *k, struct rt_error *e);
+/* arguments.c: the arguments' values into the parameter block, each at its offset, and where they are. RT_INVALID names
+ * the parameter, what was expected and what came. */
+enum rt_status rt_set_arguments(const struct rt_kernel *k, const struct rt_arg *args, unsigned char *block,
+                                void **pointers, struct rt_error *e);
 /* cluster.c: do the launch's clusters fit kernel, grid and device? */
 enum rt_status rt_check_cluster(const struct rt_kernel *k, struct rt_function *f, const struct rt_launch *l,
                                 struct rt_error *e);
