@@ -418,7 +418,7 @@ static enum event before(struct simt_observer *o, struct warp *w, const struct i
     struct simt_check *c = (struct simt_check *)o;
     struct block *b = w->worker->observed;
     enum event ev = EV_NEXT;
-    if (w->closely && touches_memory(c, w->pc, i)) simt_clocks_accessed(b, w, *m);
+    if (w->closely && touches_memory(c, w->pc, i)) simt_phases_accessed(b, w, *m);
     switch ((enum watched)c->watch[w->pc]) {
     case WATCH_ACCESS: ev = simt_check_access(c, w, i, m); break;
     case WATCH_PIECES: simt_check_pieces(c, w, i, m); break;

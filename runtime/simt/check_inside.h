@@ -10,7 +10,8 @@
  * blocks need none, check_cluster.c sees what blocks of a cluster do to each other, check_copies.c and check_bulk.c
  * follow copies that are under way, check_texels.c what is touched by textures and surfaces, check_sync.c keeps when
  * threads met, check_order.c and check_seen.c who has seen what through atomics, check_releases.c the same where that
- * is too much, check_clocks.c who has waited for whom at mbarriers, check_report.c collects what is found. */
+ * is too much, check_clocks.c who has waited for whom, check_phases.c that at mbarriers, check_report.c collects what
+ * is found. */
 #ifndef SIMT_CHECK_INSIDE_H
 #define SIMT_CHECK_INSIDE_H
 
@@ -542,8 +543,6 @@ void simt_sync_free(struct block *b);
 bool simt_check_want(struct block *b, void *array, size_t count, size_t size);
 
 /* ---- check_clocks.c ---- */
-/* Lanes m do something with the mbarriers at a->at[lane], or a bulk copy of theirs will count its bytes there. */
-void simt_clocks_touch(const struct access *a, uint32_t m);
 /* Has the thread waited at mbarriers for what the record says? */
 bool simt_clocks_ordered(const struct block *b, record r, unsigned thread);
 bool simt_clocks_differ(const struct block *b, unsigned thread, unsigned other); /* have they waited for others? */
@@ -564,13 +563,17 @@ void simt_clocks_forget(struct block *b);
 /* Does a thread know anything? Nobody does for a while, or again. */
 bool simt_clocks_known(const struct block *b);
 void simt_clocks_aside(struct block *b, bool aside);
-/* Is what was done since all met, as far as that was by threads which arrived somewhere, known as a whole where any of
- * it is, or will be? */
-bool simt_clocks_cover(const struct block *b);
-/* Lanes m of a warp that is watched closely touch memory, but for mbarriers. */
-void simt_clocks_accessed(struct block *b, const struct warp *w, uint32_t m);
 void simt_clocks_start(struct block *b); /* a block begins */
 void simt_clocks_free(struct block *b);
+
+/* ---- check_phases.c ---- */
+/* Lanes m do something with the mbarriers at a->at[lane], or a bulk copy of theirs will count its bytes there. */
+void simt_phases_touch(const struct access *a, uint32_t m);
+/* Is what was done since all met, as far as that was by threads which arrived somewhere, known as a whole where any of
+ * it is, or will be? */
+bool simt_phases_cover(const struct block *b);
+/* Lanes m of a warp that is watched closely touch memory, but for mbarriers. */
+void simt_phases_accessed(struct block *b, const struct warp *w, uint32_t m);
 
 /* ---- check_texels.c ---- */
 /* When a launch starts: are there accesses through textures or surfaces that are to be looked at? */

@@ -108,7 +108,7 @@ static void release_lane(struct access *a, const struct async_bulk *x, uint32_t 
     EACH_LANE(rank, targets_of(a, x, lane))
     {
         a->at[lane] = address_at(a, x->barrier, lane, rank);
-        simt_clocks_touch(a, 1u << lane);
+        simt_phases_touch(a, 1u << lane);
     }
 }
 

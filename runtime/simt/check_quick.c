@@ -276,7 +276,7 @@ enum event simt_check_access(struct simt_check *c, struct warp *w, const struct 
     read_addresses(&a, *m);
     bool barrier = simt_is_mbarrier(i);
     if (barrier) {
-        simt_clocks_touch(&a, *m);
+        simt_phases_touch(&a, *m);
         simt_bulk_observe(&a, *m);
     } else if (a.site->strong && c->releases_some) {
         return simt_order_strong(&a, m);
