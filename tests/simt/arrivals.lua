@@ -3,19 +3,14 @@ local t = dofile("tests/lua/test.lua")
 local gpu = gpu or require "lunarray"
 gpu.device("simt")
 local reports = assert(loadfile("tests/simt/shared/reports.lua"))(t)
+local mbarriers = dofile("tests/simt/shared/mbarriers.lua")
 
 -- Line 1 of a case is the first one behind this. 96 threads, three warps, whose first lanes do most of it.
-local head = [[
-typedef unsigned long long u64;
-__device__ unsigned at(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
-__device__ void begin(u64 *bar, int n) { asm volatile("mbarrier.init.shared.b64 [%0], %1;" :: "r"(at(bar)), "r"(n) : "memory"); }
+local head = mbarriers .. [[
 __device__ u64 arrive(u64 *bar) {
   u64 token;
   asm volatile("mbarrier.arrive.shared.b64 %0, [%1];" : "=l"(token) : "r"(at(bar)) : "memory");
   return token;
-}
-__device__ void wait(u64 *bar, int parity) {
-  asm volatile("{ .reg .pred p; W: mbarrier.try_wait.parity.shared.b64 p, [%0], %1; @!p bra W; }" :: "r"(at(bar)), "r"(parity) : "memory");
 }
 __device__ void wait_token(u64 *bar, u64 token) {
   asm volatile("{ .reg .pred p; W: mbarrier.try_wait.shared.b64 p, [%0], %1; @!p bra W; }" :: "r"(at(bar)), "l"(token) : "memory");
@@ -129,7 +124,7 @@ for warp = 0, 2 do
     arrive(&bar[0]);
     wait(&bar[0], 0);
     if (warp == WARP) { __syncwarp(); if (lane == 8) begin(&bar[0], 7); }
-  ]]):gsub("WARP", warp), "3: bar[0] written here and updated by an atomic in line 10 by another thread, with nothing that orders them (1 times)")
+  ]]):gsub("WARP", warp), "3: bar[0] written here and updated by an atomic in line 5 by another thread, with nothing that orders them (1 times)")
 end
 
 ---- clean

@@ -3,19 +3,14 @@ local t = dofile("tests/lua/test.lua")
 local gpu = gpu or require "lunarray"
 gpu.device("simt")
 local reports = assert(loadfile("tests/simt/shared/reports.lua"))(t)
+local mbarriers = dofile("tests/simt/shared/mbarriers.lua")
 
 -- Line 1 of a case is the first one behind this.
-local head = [[
-typedef unsigned long long u64;
-__device__ unsigned at(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
-__device__ void begin(u64 *bar, int n) { asm volatile("mbarrier.init.shared.b64 [%0], %1;" :: "r"(at(bar)), "r"(n) : "memory"); }
+local head = mbarriers .. [[
 __device__ u64 expect(u64 *bar, int n) {
   u64 token;
   asm volatile("mbarrier.arrive.expect_tx.shared.b64 %0, [%1], %2;" : "=l"(token) : "r"(at(bar)), "r"(n) : "memory");
   return token;
-}
-__device__ void wait(u64 *bar, int parity) {
-  asm volatile("{ .reg .pred p; W: mbarrier.try_wait.parity.shared.b64 p, [%0], %1; @!p bra W; }" :: "r"(at(bar)), "r"(parity) : "memory");
 }
 __device__ void wait_token(u64 *bar, u64 token) {
   asm volatile("{ .reg .pred p; W: mbarrier.try_wait.shared.b64 p, [%0], %1; @!p bra W; }" :: "r"(at(bar)), "l"(token) : "memory");

@@ -4,19 +4,14 @@ local t = dofile("tests/lua/test.lua")
 local gpu = gpu or require "lunarray"
 gpu.device("simt")
 local reports = assert(loadfile("tests/simt/shared/reports.lua"))(t)
+local mbarriers = dofile("tests/simt/shared/mbarriers.lua")
 
 -- Two clusters of four blocks; the thread 0 of the first block of each copies.
-local test, run = reports.clusters([[
+local test, run = reports.clusters(mbarriers .. [[
 #include <cooperative_groups.h>
 namespace cg = cooperative_groups;
-typedef unsigned long long u64;
-__device__ unsigned at(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
-__device__ void begin(u64 *bar, int n) { asm volatile("mbarrier.init.shared.b64 [%0], %1;" :: "r"(at(bar)), "r"(n) : "memory"); }
 __device__ void expect(u64 *bar) {
   asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], 256;" :: "r"(at(bar)) : "memory");
-}
-__device__ void wait(u64 *bar, int parity) {
-  asm volatile("{ .reg .pred p; W: mbarrier.try_wait.parity.shared.b64 p, [%0], %1; @!p bra W; }" :: "r"(at(bar)), "r"(parity) : "memory");
 }
 __device__ void arrive_at(u64 *bar, int rank) {
   asm volatile("{ .reg .b32 a; mapa.shared::cluster.u32 a, %0, %1; mbarrier.arrive.release.cluster.shared::cluster.b64 _, [a]; }"

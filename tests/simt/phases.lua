@@ -10,15 +10,9 @@ local READ, WRITE = 1, 2
 local SYNC, FULL, SOME = 1, 2, 3 -- how a block meets behind a step: all at a barrier; all in a phase; as roles say
 local ARRIVES, WAITS = 1, 2
 
-local source = [==[
-  typedef unsigned long long u64;
-  __device__ unsigned at(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
-  __device__ void begin(u64 *bar, int n) { asm volatile("mbarrier.init.shared.b64 [%0], %1;" :: "r"(at(bar)), "r"(n) : "memory"); }
+local source = dofile("tests/simt/shared/mbarriers.lua"):gsub("try_wait", "TEST") .. [==[
   __device__ void arrive(u64 *bar) {
     asm volatile("{ .reg .b64 t; mbarrier.arrive.shared.b64 t, [%0]; }" :: "r"(at(bar)) : "memory");
-  }
-  __device__ void wait(u64 *bar, int parity) {
-    asm volatile("{ .reg .pred p; W: mbarrier.TEST.parity.shared.b64 p, [%0], %1; @!p bra W; }" :: "r"(at(bar)), "r"(parity) : "memory");
   }
   __device__ float touch(float *x, int op, int place, float value) {
     if (op == 1) return x[place];

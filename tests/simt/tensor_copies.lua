@@ -4,17 +4,12 @@ local t = dofile("tests/lua/test.lua")
 local gpu = gpu or require "lunarray"
 gpu.device("simt")
 local reports = assert(loadfile("tests/simt/shared/reports.lua"))(t)
+local mbarriers = dofile("tests/simt/shared/mbarriers.lua")
 
-local head = [[
-typedef unsigned long long u64;
+local head = mbarriers .. [[
 struct alignas(64) CUtensorMap { u64 opaque[16]; };
-__device__ unsigned at(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
-__device__ void begin(u64 *bar) { asm volatile("mbarrier.init.shared.b64 [%0], 1;" :: "r"(at(bar)) : "memory"); }
 __device__ void expect(u64 *bar, int n) {
   asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" :: "r"(at(bar)), "r"(n) : "memory");
-}
-__device__ void wait(u64 *bar, int parity) {
-  asm volatile("{ .reg .pred p; W: mbarrier.try_wait.parity.shared.b64 p, [%0], %1; @!p bra W; }" :: "r"(at(bar)), "r"(parity) : "memory");
 }
 #define COMMIT() asm volatile("cp.async.bulk.commit_group;" ::: "memory")
 #define WAIT_READ() asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory")
@@ -40,7 +35,7 @@ local function copy(rank, bytes)
                       int c0, int c1, int c2, int c3, int c4) {
       extern __shared__ __align__(1024) unsigned s[];
       __shared__ u64 bar;
-      if (threadIdx.x == 0) { begin(&bar); expect(&bar, bytes); LOAD%d(s, &in, &bar, %s); }
+      if (threadIdx.x == 0) { begin(&bar, 1); expect(&bar, bytes); LOAD%d(s, &in, &bar, %s); }
       __syncthreads();
       wait(&bar, 0);
       for (int i = threadIdx.x; i < bytes / 4; i += 32) raw[i] = s[i];
@@ -147,7 +142,7 @@ t.test("boxes that are added and combined", function()
         extern __shared__ __align__(128) unsigned s[];
         __shared__ u64 bar;
         if (threadIdx.x == 0) {
-          begin(&bar); expect(&bar, bytes); LOAD2(s, &in, &bar, -1, 2); wait(&bar, 0);
+          begin(&bar, 1); expect(&bar, bytes); LOAD2(s, &in, &bar, -1, 2); wait(&bar, 0);
           asm volatile("cp.reduce.async.bulk.tensor.2d.global.shared::cta.%s.tile.bulk_group [%%0, {%%1, %%2}], [%%3];"
             :: "l"(&out), "r"(-1), "r"(2), "r"(at(s)) : "memory");
           COMMIT(); WAIT_GROUP();
@@ -198,7 +193,7 @@ t.test("tensor maps that a kernel changes, and that lie in global memory", funct
       __shared__ alignas(128) int s[2][8];
       __shared__ u64 bar;
       asm volatile("fence.proxy.tensormap::generic.acquire.gpu [%0], 128;" :: "l"(m) : "memory");
-      if (threadIdx.x == 0) { begin(&bar); expect(&bar, sizeof s); LOAD2(s, m, &bar, c, r); }
+      if (threadIdx.x == 0) { begin(&bar, 1); expect(&bar, sizeof s); LOAD2(s, m, &bar, c, r); }
       __syncwarp();
       wait(&bar, 0);
       if (threadIdx.x < 16) out[threadIdx.x] = s[threadIdx.x / 8][threadIdx.x % 8];
@@ -214,6 +209,32 @@ t.test("tensor maps that a kernel changes, and that lie in global memory", funct
   t.raises("there is no tensor map of 2 dimensions at its address", module.use(1, 32), place, out, 4, 5)
 end)
 
+t.test("a box that goes to both blocks of a cluster", function()
+  local k = gpu.kernel(head .. [[
+    __global__ void __cluster_dims__(2, 1, 1) k(const __grid_constant__ CUtensorMap m, float *out, bool waits) {
+      __shared__ alignas(128) float s[4][8];
+      __shared__ u64 bar;
+      if (threadIdx.x == 0) begin(&bar, 1), expect(&bar, sizeof s);
+      asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory");
+      if (blockIdx.x % 2 == 0 && threadIdx.x == 0)
+        asm volatile("{ .reg .b16 m; mov.b16 m, 3; cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+          ".multicast::cluster [%0], [%1, {%2, %3}], [%4], m; }"
+          :: "r"(at(s)), "l"(&m), "r"(4), "r"(-1), "r"(at(&bar)) : "memory");
+      if (waits) wait(&bar, 0);
+      out[blockIdx.x * 32 + threadIdx.x] = s[threadIdx.x / 8][threadIdx.x % 8];
+      asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory");
+    }]])
+  local x, out = gpu.range(1, 320):to("float32"):reshape(20, 16), gpu.zeros(4, 4, 8)
+  local m = gpu.tensormap(x, { 4, 8 })
+  t.eq(#gpu.check(function() k(4, 32)(m, out, true) end), 0)
+  for block = 1, 4 do
+    t.same(out[block][1]:totable(), { 0, 0, 0, 0, 0, 0, 0, 0 })
+    t.same(out[block][{ { 2, 4 } }]:totable(), x[{ { 1, 3 }, { 5, 12 } }]:totable())
+  end
+  local found = gpu.check(function() k(2, 32)(m, out, false) end)
+  t.eq(found[1] and found[1].message:match("while the copy begun here may still write it"), "while the copy begun here may still write it")
+end)
+
 ---- what is told
 local function check(source)
   local k = gpu.kernel { source = head .. [[
@@ -221,7 +242,7 @@ __global__ void k(const __grid_constant__ CUtensorMap in, const __grid_constant_
   __shared__ alignas(128) float s[2][4][8];
   __shared__ u64 bar[2];
   int me = threadIdx.x;
-  if (me == 0) begin(&bar[0]), begin(&bar[1]);
+  if (me == 0) begin(&bar[0], 1), begin(&bar[1], 1);
   __syncthreads();
 #line 1 "case"
 ]] .. source .. "\n}", chunk = "case", line = 1 }
@@ -336,7 +357,7 @@ t.test("a tensor map in a graph holds its array", function()
     __global__ void k(const __grid_constant__ CUtensorMap m, float *out) {
       __shared__ alignas(128) float s[32];
       __shared__ u64 bar;
-      if (threadIdx.x == 0) { begin(&bar); expect(&bar, 128); LOAD1(s, &m, &bar, 4); }
+      if (threadIdx.x == 0) { begin(&bar, 1); expect(&bar, 128); LOAD1(s, &m, &bar, 4); }
       __syncwarp();
       wait(&bar, 0);
       out[threadIdx.x] += s[threadIdx.x];

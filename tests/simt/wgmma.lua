@@ -4,8 +4,7 @@ local t = dofile("tests/lua/test.lua")
 local gpu = gpu or require "lunarray"
 gpu.device("simt")
 
-local head = [[
-typedef unsigned long long u64;
+local head = dofile("tests/simt/shared/mbarriers.lua") .. [[
 typedef unsigned char u8;
 __device__ u64 descriptor(const void *p, u64 leading, u64 stride, u64 mode) {
   u64 at = __cvta_generic_to_shared(p);
@@ -177,10 +176,6 @@ local function ring(wait)
   for i = 0, 31 do names[#names + 1], outs[#outs + 1] = "%" .. i, ('"+f"(d[%d])'):format(i) end
   return gpu.kernel(head .. ([[
     struct alignas(64) CUtensorMap { u64 opaque[16]; };
-    __device__ unsigned at(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
-    __device__ void wait(u64 *bar, int parity) {
-      asm volatile("{ .reg .pred p; W: mbarrier.try_wait.parity.shared.b64 p, [%0], %1; @!p bra W; }" :: "r"(at(bar)), "r"(parity) : "memory");
-    }
     #define LOAD(to, m, bar, c, r) asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];" \
       :: "r"(at(to)), "l"(m), "r"(at(bar)), "r"(c), "r"(r) : "memory")
     __global__ void __launch_bounds__(384) multiply(const __grid_constant__ CUtensorMap a, const __grid_constant__ CUtensorMap b, float *c, int n, int depth) {
@@ -188,8 +183,8 @@ local function ring(wait)
       __shared__ u64 full[2], empty[2];
       int group = threadIdx.x / 128, me = threadIdx.x % 128;
       if (threadIdx.x == 0) for (int i = 0; i < 2; i++) {
-        asm volatile("mbarrier.init.shared.b64 [%0], 1;" :: "r"(at(&full[i])) : "memory");
-        asm volatile("mbarrier.init.shared.b64 [%0], 2;" :: "r"(at(&empty[i])) : "memory");
+        begin(&full[i], 1);
+        begin(&empty[i], 2);
       }
       __syncthreads();
       if (group == 0) {
