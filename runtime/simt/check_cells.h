@@ -200,7 +200,8 @@ struct check_vectors {
     bool (*steps)(const uint32_t *from, uint32_t m, uint32_t *first, int32_t *step);
     /* How many bytes are elements of lanes m of 16 apart, those of a lane and the next? 0: they differ. */
     int64_t (*stride)(const uint64_t *at, uint32_t m, uint32_t bytes);
-    /* The same of lanes m of both halves, whose steps are equal; from: where lanes 0 and 16 are, or would be. */
+    /* The same of lanes m of both halves, whose steps are equal; from: where lanes 0 and 16 are, or would be. -1: they
+     * differ. */
     int64_t (*halves)(const uint64_t *at, uint32_t m, uint32_t bytes, uint64_t from[2]);
     /* Which elements of 1 << log bytes lanes m mean, whose addresses are `more` too low: of these lanes, in order.
      * MORE_CELLS behind them may be written, too. */

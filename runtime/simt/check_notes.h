@@ -12,8 +12,9 @@ struct note { /* lanes of a load or store; behind it the cells where they begin,
     record me; /* lane 0's */
     uint32_t lanes, block[3];
     uint32_t apart; /* lanes of each half are so many cells apart: two cells stand for them, those of lanes 0 and 16
-                       though they may not be among them; 0: each has its own */
+                       though they may not be among them; EACH: each has its own */
 };
+#define EACH UINT32_MAX
 struct once_chunk {
     struct once_chunk *next;
     size_t used;
@@ -55,10 +56,10 @@ static inline size_t bytes_of(const struct simt_check *c, const struct insn *i, 
 static inline void cells_of(unsigned apart, uint32_t lanes, const char *at, uint32_t *cells)
 {
     uint32_t first[2] = {0};
-    if (apart) memcpy(first, at, sizeof first);
+    if (apart != EACH) memcpy(first, at, sizeof first);
     EACH_LANE(l, lanes)
     {
-        if (apart)
+        if (apart != EACH)
             cells[l] = first[l / 16] + l % 16 * apart;
         else
             memcpy(&cells[l], at, sizeof *cells), at += sizeof *cells;

@@ -9,7 +9,9 @@
  * so when it comes is all one.
  *
  * Where most instructions load, an element may be in the lists of several threads as long as all of them only load it:
- * such an array has three bits for each, whether it was touched, stored to, and loaded by several. */
+ * such an array has bits for each that say whether it was touched, stored to, and loaded by several. Two that loaded it
+ * stand for all, as in the records: who comes later to what several have loaded is in no list, as most threads in a
+ * step of Floyd and Warshall's, which load what a row and a column have. */
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/memory.h"
@@ -19,6 +21,8 @@
 
 #define KEPT_CHUNKS 64   /* for the next launch */
 #define MOST_CHUNKS 1024 /* of a worker */
+
+enum plane { TOUCHED, STORED, LOADED, PLANES }; /* bits of cells, 64 of each side by side; loaded: by several threads */
 
 static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct once_chunk *kept;
@@ -74,6 +78,7 @@ void simt_once_add(struct simt_check *c, uint64_t allocation, bool looked_up)
     x->log = u.log;
     x->loads = u.loads;
     x->shares = shares;
+    x->planes = shares ? PLANES : 1;
     atomic_store(&x->over, false);
 }
 
@@ -133,7 +138,7 @@ struct touches { /* by lanes of a warp */
     const uint64_t *at; /* by lane, and how much is added: inside of the array, aligned */
     uint64_t more;
     uint32_t lanes;
-    unsigned apart; /* as in a note: then `at` has the two */
+    unsigned apart; /* as in a note: if not EACH, `at` has the two */
 };
 
 static unsigned bytes_touched(const struct insn *i)
@@ -152,7 +157,7 @@ static inline void find_cells(const struct simt_check *c, const struct touches *
 {
     uint64_t more = s->more - o->array->start;
     unsigned log = o->array->log;
-    if (!s->apart) {
+    if (s->apart == EACH) {
         c->vectors->cells(s->at, s->lanes, more, log, cells);
         return;
     }
@@ -171,10 +176,20 @@ static __attribute__((noinline)) bool is_among(const struct note *was, const cha
     return !differ;
 }
 
-/* Of lanes that are equally far apart: do those of each half begin at the same? */
-static inline bool is_same_row(uint32_t lanes, const uint32_t a[2], const uint32_t b[2])
+/* Of lanes that are equally far apart in each half, `x` in one list and `y` in the other: are they where the others
+ * are?
+ */
+static inline bool is_same_row(uint32_t lanes, const uint32_t a[2], unsigned x, const uint32_t b[2], unsigned y)
 {
-    return (!(lanes & 0xffff) || a[0] == b[0]) && (!(lanes >> 16) || a[1] == b[1]);
+    uint32_t differ = 0;
+    for (unsigned h = 0; h < 2; h++) {
+        uint32_t m = lanes >> 16 * h & 0xffff;
+        if (!m) continue;
+        unsigned first = (unsigned)__builtin_ctz(m), last = 31 - (unsigned)__builtin_clz(m);
+        differ |= (a[h] + first * x) ^ (b[h] + first * y);
+        differ |= (a[h] + last * x) ^ (b[h] + last * y);
+    }
+    return !differ;
 }
 
 /* Is all that the lanes touch in the note, as theirs? */
@@ -186,7 +201,7 @@ static inline bool is_noted(const char *at, const struct touches *s, const uint3
     if ((was.me ^ s->me) & WHO_MASK || s->lanes & ~was.lanes || bytes_touched(was.insn) < bytes_touched(s->insn))
         return false;
     memcpy(first, at + sizeof was, sizeof first);
-    if (s->apart && s->apart == was.apart) return is_same_row(s->lanes, first, cells);
+    if (s->apart != EACH && was.apart != EACH) return is_same_row(s->lanes, first, was.apart, cells, s->apart);
     if (s->lanes != was.lanes || s->apart != was.apart) return is_among(&was, at + sizeof was, s, cells);
     return *first == *cells && !memcmp(at + sizeof was, cells, n * sizeof *cells);
 }
@@ -219,6 +234,7 @@ static inline uint64_t mark_row(uint64_t *touched, uint32_t cell, unsigned count
 static inline uint64_t spread(uint64_t x, unsigned apart)
 {
     switch (apart) {
+    case 0: return x & 1;
     case 1: return x;
     case 2:
         x = (x | x << 8) & 0x00ff00ff;
@@ -242,7 +258,7 @@ static inline uint64_t spread(uint64_t x, unsigned apart)
 struct words {
     unsigned count;
     uint32_t at[SIMT_WARP];
-    uint64_t bits[SIMT_WARP];
+    uint64_t bits[SIMT_WARP], before[SIMT_WARP]; /* before: those that were touched then */
 };
 
 static inline void add_word(struct words *w, uint32_t at, uint64_t bits)
@@ -264,6 +280,7 @@ static inline __attribute__((always_inline)) void find_words(const struct touche
         uint64_t bits = spread(lanes >> one, s->apart);
         add_word(w, cell / 64, bits << cell % 64);
         add_word(w, cell / 64 + 1, bits >> 1 >> (63 - cell % 64));
+        if (!s->apart && lanes & (lanes - 1)) add_word(w, cell / 64, bits << cell % 64); /* others of them, too */
     }
 }
 
@@ -285,71 +302,80 @@ static inline bool mark(const struct simt_check *c, const struct touches *s, con
 {
     unsigned each = cells_touched(s->insn, o);
     struct words w;
-    if (!s->apart) return !c->vectors->mark(o->touched, cells, n, (UINT64_C(1) << each) - 1);
+    if (s->apart == EACH) return !c->vectors->mark(o->touched, cells, n, (UINT64_C(1) << each) - 1);
     if (s->apart == each && s->lanes == FULL)
         return !(mark_row(o->touched, cells[0], 16 * each) | mark_row(o->touched, cells[1], 16 * each));
     find_words(s, cells, &w);
     return !set(&w, o->touched);
 }
 
-/* What was known of cells. */
-struct known {
-    uint64_t touched, stored, many, few; /* few: not many */
-};
+/* ---- cells that threads may share ---- */
+enum marked { MARK_LEFT, MARK_NEW, MARK_KNOWN }; /* the list can't say it; it is to say it; it says enough */
 
-/* Notes in one pass that they are touched. */
-static inline struct known set_shared(const struct words *w, const struct once *o, bool store)
+static inline uint64_t *planes_at(const struct once *o, uint32_t at)
 {
-    size_t words = words_of(o->array);
-    struct known x = {0};
-    for (unsigned k = 0; k < w->count; k++) {
-        uint64_t *word = &o->touched[w->at[k]], bits = w->bits[k], many = word[2 * words] & bits;
-        x.touched |= *word & bits;
-        *word |= bits;
-        x.stored |= word[words] & bits;
-        if (store) word[words] |= bits;
-        x.many |= many;
-        x.few |= many ^ bits;
-    }
-    return x;
+    return o->touched + (size_t)PLANES * at;
 }
 
-/* Where elements may be loaded by several. False: what was touched was stored to by others, or is now. */
-static inline __attribute__((always_inline)) bool mark_shared(const struct touches *s, struct once *o,
-                                                              const uint32_t *cells, unsigned n)
+/* Have several threads loaded all of them? */
+static inline bool are_loaded(const struct words *w, const struct once *o)
 {
-    uint64_t *many = o->touched + 2 * words_of(o->array), ones = (UINT64_C(1) << cells_touched(s->insn, o)) - 1;
-    bool store = s->insn->memory == MEMORY_STORE;
+    uint64_t other = 0;
+    for (unsigned k = 0; k < w->count; k++) other |= w->bits[k] & ~planes_at(o, w->at[k])[LOADED];
+    return !other;
+}
+
+/* What was known of some of the cells; notes in one pass that they are touched. */
+static inline void set_shared(struct words *w, const struct once *o, bool store, bool known[PLANES])
+{
+    uint64_t was[PLANES] = {0};
+    for (unsigned k = 0; k < w->count; k++) {
+        uint64_t *word = planes_at(o, w->at[k]), bits = w->bits[k];
+        was[TOUCHED] |= w->before[k] = word[TOUCHED] & bits;
+        was[STORED] |= word[STORED] & bits;
+        was[LOADED] |= word[LOADED] & bits;
+        word[TOUCHED] |= bits;
+        if (store) word[STORED] |= bits;
+    }
+    for (unsigned k = 0; k < PLANES; k++) known[k] = was[k] != 0;
+}
+
+static inline __attribute__((always_inline)) enum marked mark_shared(const struct touches *s, struct once *o,
+                                                                     const uint32_t *cells, unsigned n)
+{
+    bool store = s->insn->memory == MEMORY_STORE, known[PLANES];
+    uint64_t ones = (UINT64_C(1) << cells_touched(s->insn, o)) - 1;
     struct words w;
-    if (s->apart) {
+    if (s->apart != EACH) {
         find_words(s, cells, &w);
     } else {
         w.count = 0;
         for (unsigned k = 0; k < n; k++) add_word(&w, cells[k] / 64, ones << cells[k] % 64);
     }
-    struct known x = set_shared(&w, o, store);
-    if (!x.touched) return true;
-    if (++o->repeated > o->array->cells / 2) return false;
-    if (!store && !x.few) return true;
-    if (touch_again(o, s, cells, n)) return !store || !x.many;
-    if (store || x.stored) return false;
-    set(&w, many);
-    return true;
+    if (!store && are_loaded(&w, o)) return MARK_KNOWN;
+    set_shared(&w, o, store, known);
+    if (!known[TOUCHED]) return MARK_NEW;
+    if (++o->repeated > o->array->cells / 2) return MARK_LEFT;
+    if (touch_again(o, s, cells, n)) return store && known[LOADED] ? MARK_LEFT : MARK_NEW;
+    if (store || known[STORED]) return MARK_LEFT;
+    for (unsigned k = 0; k < w.count; k++) planes_at(o, w.at[k])[LOADED] |= w.before[k];
+    return MARK_NEW;
 }
 
-/* Notes that the lanes touch cells. False: the list can't say it. */
-static inline __attribute__((always_inline)) bool mark_lanes(const struct simt_check *c, const struct touches *s,
-                                                             struct once *o, const uint32_t *cells, unsigned n)
+/* Notes that the lanes touch cells. */
+static inline __attribute__((always_inline)) enum marked mark_lanes(const struct simt_check *c, const struct touches *s,
+                                                                    struct once *o, const uint32_t *cells, unsigned n)
 {
     if (o->array->shares) return mark_shared(s, o, cells, n);
-    if (!o->array->loads || !touch_again(o, s, cells, n)) return mark(c, s, o, cells, n);
-    return ++o->repeated <= o->array->cells;
+    bool ok =
+        !o->array->loads || !touch_again(o, s, cells, n) ? mark(c, s, o, cells, n) : ++o->repeated <= o->array->cells;
+    return ok ? MARK_NEW : MARK_LEFT;
 }
 
 /* A chunk will do for most arrays: fresh memory would take longer than the stores. */
 static bool has_bits(struct once *o)
 {
-    size_t words = words_of(o->array) * (o->array->shares ? 3 : 1);
+    size_t words = words_of(o->array) * o->array->planes;
     if (o->touched) return true;
     if (words * sizeof *o->touched > sizeof o->bits->notes) {
         o->touched = rt_calloc(words, sizeof *o->touched);
@@ -365,7 +391,8 @@ static inline __attribute__((always_inline)) bool try_note(struct block *b, stru
     const struct simt_check *c = b->check;
     const struct insn *i = s->insn;
     bool keeps = keeps_values(c, i);
-    unsigned lanes = keeps || !s->apart ? lane_count(s->lanes) : 0, count = s->apart ? 2 : lanes;
+    bool listed = s->apart == EACH;
+    unsigned lanes = keeps || listed ? lane_count(s->lanes) : 0, count = listed ? lanes : 2;
     size_t bytes = bytes_of(c, i, lanes, count), width = width_of(i);
     if (atomic_load(&o->array->over)) return false;
     struct once_chunk *x = chunk_with(o, bytes + MORE_CELLS * sizeof(uint32_t));
@@ -374,7 +401,8 @@ static inline __attribute__((always_inline)) bool try_note(struct block *b, stru
     struct note *n = (struct note *)(void *)at;
     uint32_t *cells = (uint32_t *)(void *)(n + 1);
     find_cells(c, s, o, cells);
-    if (!mark_lanes(c, s, o, cells, count)) return false;
+    enum marked marked = mark_lanes(c, s, o, cells, count);
+    if (marked != MARK_NEW) return marked == MARK_KNOWN;
     *n = (struct note){i, s->me, s->lanes, {0}, s->apart};
     memcpy(n->block, b->worker->block, sizeof n->block);
     o->latest[o->turn++ % ONCE_LATEST] = at;
@@ -395,12 +423,14 @@ static bool add_note(struct block *b, struct once *o, const struct touches *s)
     return ok;
 }
 
-/* Of lanes whose elements are so many bytes apart in each half: by how many cells, 0 if a note can't say it. */
+/* Of lanes whose elements are so many bytes apart in each half, -1 if these differ: by how many cells, EACH if a note
+ * can't say it. */
 static unsigned apart_of(const struct insn *i, const struct once *o, int64_t step)
 {
     unsigned each = cells_touched(i, o), log = o->array->log;
-    if (each > 1) return !o->array->shares && step == (int64_t)each << log ? each : 0;
-    return step > 0 && step <= MOST_APART << log && !(step & ((1 << log) - 1)) ? (unsigned)(step >> log) : 0;
+    if (each > 1) return !o->array->shares && step == (int64_t)each << log ? each : EACH;
+    bool near = step >= 0 && step <= MOST_APART << log && !(step & ((1 << log) - 1));
+    return near ? (unsigned)(step >> log) : EACH;
 }
 
 /* As within of struct check_vectors, of lanes m by such steps. */
@@ -425,7 +455,7 @@ bool simt_once_rows(const struct warp *w, const struct insn *i, unsigned site, i
     const struct span *s = &b->spans[i->d2];
     uint64_t bytes = bytes_touched(i), room = s->high - s->low;
     unsigned apart = apart_of(i, s->once, step);
-    if (s->written || !apart || room < bytes || (m != FULL && cells_touched(i, s->once) > 1)) return false;
+    if (s->written || apart == EACH || room < bytes || (m != FULL && cells_touched(i, s->once) > 1)) return false;
     if (!rows_within(at, step, m, s->low, room - bytes, bytes - 1)) return false;
     if (w->worker->tallied) simt_tally_reach(w->worker, s->low, s->high);
     return add_note(b, s->once, &(struct touches){i, w->frame->regs, lane_0_of(b, w, site), at, 0, m, apart});
@@ -439,12 +469,12 @@ bool simt_once_lanes(const struct warp *w, const struct insn *i, unsigned site, 
     const uint64_t *at = u64_at(w->frame->regs, i->a);
     if (s->written || room < bytes || imm & (bytes - 1) || i->flags & F_FRAME) return false;
     bool may_be_rows = m == FULL || cells_touched(i, s->once) == 1;
-    int64_t step = may_be_rows ? b->check->vectors->halves(at, m, (uint32_t)bytes, from) : 0;
-    if (step && apart_of(i, s->once, step))
+    int64_t step = may_be_rows ? b->check->vectors->halves(at, m, (uint32_t)bytes, from) : -1;
+    if (step >= 0 && apart_of(i, s->once, step) != EACH)
         return simt_once_rows(w, i, site, step, (const uint64_t[]){from[0] + imm, from[1] + imm}, m);
     if (!b->check->vectors->within(at, m, s->low - imm, room - bytes, bytes - 1)) return false;
     if (w->worker->tallied) simt_tally_reach(w->worker, s->low, s->high);
-    return add_note(b, s->once, &(struct touches){i, w->frame->regs, lane_0_of(b, w, site), at, imm, m, 0});
+    return add_note(b, s->once, &(struct touches){i, w->frame->regs, lane_0_of(b, w, site), at, imm, m, EACH});
 }
 
 bool simt_once_touch(const struct access *a, uint32_t m)
@@ -452,7 +482,7 @@ bool simt_once_touch(const struct access *a, uint32_t m)
     struct once *o = a->block->spans[a->insn->d2].once;
     bool within = true;
     EACH_LANE(l, m) within &= (a->at[l] - o->array->start) >> o->array->log < o->array->cells;
-    if (within && add_note(a->block, o, &(struct touches){a->insn, a->regs, a->me, a->at, 0, m, 0})) return true;
+    if (within && add_note(a->block, o, &(struct touches){a->insn, a->regs, a->me, a->at, 0, m, EACH})) return true;
     simt_once_leave(a->block, o);
     return false;
 }

@@ -190,6 +190,8 @@ static bool tries_again(const struct simt_check *c, const struct warp *w, const 
            simt_swaps_again(w, i, u64_at(w->frame->regs, i->a), m);
 }
 
+static const uint32_t of_halves[] = {FULL, 0xffff, 0xffff0000}; /* lanes */
+
 bool simt_check_quick(struct warp *w, uint64_t pc, int64_t step, uint64_t first, uint64_t second, uint64_t more)
 {
     struct block *b = w->worker->observed;
@@ -215,7 +217,7 @@ bool simt_check_quick(struct warp *w, uint64_t pc, int64_t step, uint64_t first,
     bool once = i->space == PTX_GLOBAL && b->spans[i->d2].once;
     if (step == QUICK_SCATTERED && tries_again(b->check, w, i, m)) return true;
     if (once && !rows && simt_once_lanes(w, i, site, m)) return true;
-    if (once && rows && !halves && simt_once_rows(w, i, site, step, at, FULL)) return true;
+    if (once && rows && simt_once_rows(w, i, site, step, at, of_halves[halves])) return true;
     if (rows && simt_race_rows(w, i, site, step, at, halves)) {
         uint32_t count = (uint32_t)(more >> 32) & INT32_MAX >> 1;
         for (uint32_t k = 0; k < count; k++) simt_race_window(w, i, (uint32_t)more - 1 + k, step, at[halves / 2]);

@@ -14,7 +14,7 @@ static size_t recall(struct block *b, const struct once *o, const char *at, char
     struct note n;
     memcpy(&n, at, sizeof n);
     unsigned lanes = lane_count(n.lanes), index = record_thread(n.me) / SIMT_WARP;
-    size_t width = width_of(n.insn), count = n.apart ? 2 : lanes;
+    size_t width = width_of(n.insn), count = n.apart == EACH ? lanes : 2;
     const char *values = at + sizeof n + bytes_of_cells((unsigned)count);
     uint32_t cells[SIMT_WARP];
     const uint32_t *slots = slots_of(c, n.insn);
@@ -130,11 +130,12 @@ struct once *simt_once_of(struct block *b, uint64_t allocation)
 static bool have_met(const struct simt_check *c, unsigned k)
 {
     uint64_t *all = NULL, met = 0;
-    size_t words = words_of(&c->once[k]), stored = c->once[k].shares ? words : 0;
+    const struct once_array *x = &c->once[k];
+    size_t words = words_of(x) * x->planes, stored = x->planes > 1; /* else all are */
     for (struct block *b = c->blocks; b; b = b->next) {
         uint64_t *mine = b->once[k].touched;
         if (!mine) continue;
-        for (size_t w = 0; all && w < words; w++) {
+        for (size_t w = 0; all && w < words; w += x->planes) {
             met |= (all[w] & mine[w + stored]) | (all[w + stored] & mine[w]);
             mine[w] |= all[w];
             if (stored) mine[w + stored] |= all[w + stored];

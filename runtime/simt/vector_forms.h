@@ -71,7 +71,7 @@ static int64_t find_halves(const uint64_t *at, uint32_t m, uint32_t bytes, uint6
         by = at[one + lanes] - at[one];
         if (lanes > 1) by = lanes == 2 ? by >> 1 : (uint64_t)((int64_t)by / (int64_t)lanes);
     }
-    if (by >> 16) return 0;
+    if (by >> 16) return -1;
     from[0] = at[first] - by * first;
     from[1] = at[16 + second] - by * second;
 #ifdef __AVX512F__
@@ -91,7 +91,7 @@ static int64_t find_halves(const uint64_t *at, uint32_t m, uint32_t bytes, uint6
     for (uint32_t l = 0; l < SIMT_WARP; l++)
         differ |= (at[l] ^ (from[l / 16] + (uint32_t)by * (l % 16))) & -(uint64_t)(m >> l & 1);
 #endif
-    return differ ? 0 : (int64_t)by;
+    return differ ? -1 : (int64_t)by;
 }
 
 static void find_cells(const uint64_t *at, uint32_t m, uint64_t more, unsigned log, uint32_t *cells)

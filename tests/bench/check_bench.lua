@@ -101,6 +101,11 @@ case("add_at_double", function() p.add_at_double(b256, 256)(pa, each, pd, n) end
 case("rotate_at", function() p.rotate_at(b512, 256)(half1, half2, px, n // 2) end)
 case("red_black", function() p.red_black(g2(16), B16)(grid, w, h, 0) end)
 case("gauss_step", function() p.gauss_step(g2(16), B16)(grid, fi, w, 5) end)
+local ways, by = gpu.rand { 500, 500 }, 0
+case("floyd_step", function()
+  by = (by + 1) % 500
+  p.floyd_step({ 32, 32 }, B16)(ways, 500, by)
+end)
 case("lu_rows", function() p.lu_rows(4, 256)(grid, 1000, 5) end)
 case("red_black_half", function() p.red_black_half({ 32, 64 }, B16)(grid, w, h, 1) end)
 case("odd_even phase=0", function() odd_even(0) end)

@@ -26,6 +26,12 @@ __global__ void red_black_half(float *x, int w, int h, int colour) { // a thread
   if (i < 1 || j < 1 || i >= w - 1 || j >= h - 1) return;
   x[j * w + i] = 0.25f * (x[j * w + i - 1] + x[j * w + i + 1] + x[(j - 1) * w + i] + x[(j + 1) * w + i]);
 }
+__global__ void floyd_step(float *x, int n, int k) { // of shortest paths, in place
+  int j = blockIdx.x * blockDim.x + threadIdx.x, i = blockIdx.y * blockDim.y + threadIdx.y;
+  if (i >= n || j >= n) return;
+  float way = x[i * n + k] + x[k * n + j];
+  if (way < x[i * n + j]) x[i * n + j] = way;
+}
 __global__ void gauss_step(float *a, const float *m, int n, int k) { // rows below a pivot's
   int j = blockIdx.x * blockDim.x + threadIdx.x, i = blockIdx.y * blockDim.y + threadIdx.y;
   if (i > k && i < n && j > k && j < n) a[i * n + j] -= m[i] * a[k * n + j];

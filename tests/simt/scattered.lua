@@ -5,7 +5,8 @@ local gpu = gpu or require "lunarray"
 gpu.device("simt")
 
 local n = 20480
-local random = t.random(99)
+local random = t.random(tonumber(os.getenv("LUNARRAY_SEED") or 99))
+local function pick(list) return list[random(#list) + 1] end
 local order = t.shuffled(n, random)
 local function index(change)
   local list = table.move(order, 1, n, 1, {})
@@ -211,5 +212,74 @@ __global__ void set(int *y, const int *p) { atomicAdd(&y[p[I]], 1); if (I == 900
   k.count(80, 256)(y, few)
   t.eq(y:sum(), n)
 end)
+
+-- Steps in place, as Floyd and Warshall's: each thread loads its element, one of its row that its row's threads all load, and
+-- one of its column; some of them do only part of that, and some store, most often to their own.
+do
+  local k = gpu.kernel [==[__global__ void step(float *x, const unsigned char *does, const int *to, int across, int down, int n) {
+    int row = blockIdx.y * blockDim.y + threadIdx.y, col = blockIdx.x * blockDim.x + threadIdx.x, me = row * n + col;
+    if (row >= n || col >= n) return;
+    float v = 0;
+    if (does[me] & 1) v += x[me];
+    if (does[me] & 2) v += x[row * n + across];
+    if (does[me] & 4) v += x[down * n + col];
+    if (does[me] & 8) x[to[me]] = v + me;
+  }]==]
+  local what = {
+    function() return 7 end,
+    function(i) return i % 3 end,
+    function(i, q) return i % 7 == q and 6 or 1 end,
+    function(i, q) return i == q * 11 and 2 or 0 end,
+    function() return 2 end,
+  }
+  local some = {
+    function() return false end,
+    function(_, row, col, across, down) return row ~= down and col ~= across end,
+    function(i, _, _, _, _, q) return i == q * 11 end,
+    function(i, row, col, across, down, q) return i % 5 == q % 5 and row ~= down and col ~= across end,
+  }
+  t.test("steps in place by what a row and a column have", function()
+    local clean, racing = 0, 0
+    for round = 1, 160 do
+      local n, q = pick({ 16, 20, 33, 48 }), random(7)
+      local block = pick({ { 16, 16 }, { 8, 8 }, { 32, 4 }, { 64, 2 } })
+      local across, down = random(n), random(n)
+      local form, stores = pick(what), pick(some)
+      local does, to = {}, {}
+      for i = 0, n * n - 1 do
+        local row, col = i // n, i % n
+        does[i + 1] = form(i, q) + (stores(i, row, col, across, down, q) and 8 or 0)
+        to[i + 1] = i
+      end
+      if round % 3 == 0 then -- somebody does it elsewhere, or where others load
+        local i = random(n * n)
+        does[i + 1] = does[i + 1] | 8
+        to[i + 1] = pick({ i, i // n * n + across, down * n + i % n, random(n * n) })
+      end
+      if round % 5 == 0 then -- several do it at one place
+        for i = down * n, down * n + q do does[i + 1], to[i + 1] = does[i + 1] | 8, across end
+      end
+      if round % 7 == 0 then -- what a neighbour has loaded
+        for i = 0, n * n - 1 do does[i + 1], to[i + 1] = i % n < n // 2 and 9 or 1, i + (i > n * n // 2 and i % n or 0) end
+      end
+      local race = races(n * n, function(i)
+        local from, d = {}, does[i + 1]
+        if d & 1 > 0 then from[#from + 1] = i end
+        if d & 2 > 0 then from[#from + 1] = i // n * n + across end
+        if d & 4 > 0 then from[#from + 1] = down * n + i % n end
+        return from, d & 8 > 0 and to[i + 1] or nil
+      end)
+      local dd, tt, x = gpu.array(does, "uint8"), gpu.array(to, "int32"), gpu.ones({ n * n })
+      local grid = { (n + block[1] - 1) // block[1], (n + block[2] - 1) // block[2] }
+      for _ = 1, 2 do
+        local found = gpu.check(function() k(grid, block)(x, dd, tt, across, down, n) end)
+        t.eq(#found > 0, race, "round " .. round)
+        for _, r in ipairs(found) do t.eq(r.kind, "race", "round " .. round) end
+      end
+      if race then racing = racing + 1 else clean = clean + 1 end
+    end
+    assert(clean > 30 and racing > 20, ("%d clean, %d racing"):format(clean, racing))
+  end)
+end
 
 t.done()
