@@ -195,6 +195,7 @@ static void watch_one(struct simt_check *c, const struct function *f, uint32_t p
     }
     c->warps_meet |= c->watch[pc] == WATCH_WARP_SYNC;
     c->waits |= i->memory == MEMORY_LOAD && i->flags & F_SPIN;
+    c->hands_on |= strong && i->memory != MEMORY_LOAD && !simt_is_mbarrier(i);
     c->releases_some |= c->watch[pc] == WATCH_FENCE || simt_is_bulk(i) || (i->memory && i->flags & F_RELEASE);
 }
 
@@ -252,9 +253,9 @@ static bool launch_start(struct simt_observer *o, const struct simt_launch *l, s
     }
     for (unsigned k = 1; k < c->site_count[0]; k++)
         if (c->sites[k].access == ACCESS_WRITE) add_kept(c, k);
-    bool hands_on = c->warps_meet && c->waits; /* for another warp, between two touches of a place */
-    c->by_warps = c->meets_some && !c->groups_meet && !hands_on && !c->releases_some && !c->mixes;
-    c->meets_some |= hands_on;
+    bool waits = c->warps_meet && c->waits; /* for another warp, between two touches of a place */
+    c->by_warps = c->meets_some && !c->groups_meet && !waits && !c->releases_some && !c->mixes;
+    c->meets_some |= waits;
     c->exact = orders_some(c) || c->mixes;
     if (c->releases_some) c->spots = rt_calloc(SEEN_OBJECTS, sizeof *c->spots);
     if (c->releases_some && !c->spots) return no_memory(fault, l);

@@ -161,6 +161,7 @@ static void test(const struct access *a, unsigned lane, uint32_t at)
 void simt_bulk_observe(const struct access *a, uint32_t m)
 {
     uint64_t last = UINT64_MAX;
+    if (!a->block->bulks && a->block->worker->cluster->size == 1) return;
     EACH_LANE(l, m)
     {
         uint64_t at = (uint32_t)a->at[l];

@@ -25,6 +25,7 @@ void simt_clock_let_go(const struct block *b, struct clock **place)
     *place = NULL;
     if (!c || --c->holders) return;
     simt_seen_let_go(&c->others);
+    simt_seen_let_go(&c->said);
     c->next = b->clocks->spare;
     b->clocks->spare = c;
 }
@@ -54,7 +55,10 @@ static void raise_all(const struct block *b, struct clock *c, const struct clock
 struct clock *simt_clock_own(const struct block *b, struct clock **place)
 {
     struct clock *c = b->clocks->spare;
-    if (*place && (*place)->holders == 1) return *place;
+    if (*place && (*place)->holders == 1) {
+        simt_seen_let_go(&(*place)->said);
+        return *place;
+    }
     if (c) {
         b->clocks->spare = c->next;
         memset(c, 0, sizeof *c + entries(b) * sizeof *c->seen);
@@ -67,6 +71,16 @@ struct clock *simt_clock_own(const struct block *b, struct clock **place)
     return c;
 }
 
+/* Does it say all that the other does? */
+static bool says(const struct block *b, const struct clock *c, const struct clock *other)
+{
+    size_t n = entries(b);
+    uint32_t less = (uint32_t)(other->acquired > c->acquired) | (uint32_t)(other->others && other->others != c->others);
+    for (unsigned k = 0; k < MAX_CLUSTER; k++) less |= (uint32_t)(c->met[k] < other->met[k]);
+    for (size_t k = 0; k < n; k++) less |= (uint32_t)(c->seen[k] < other->seen[k]);
+    return !less;
+}
+
 /* *place comes to know what the other does. */
 static void join(const struct block *b, struct clock **place, struct clock *more)
 {
@@ -77,9 +91,10 @@ static void join(const struct block *b, struct clock **place, struct clock *more
         return;
     }
     if (last[0] != *place || last[1] != more) {
-        simt_clock_hold(b, &both, *place);
-        if (!simt_clock_own(b, &both)) return;
-        raise_all(b, both, more);
+        bool all = says(b, more, *place);
+        simt_clock_hold(b, &both, all ? more : *place);
+        if (!all && !simt_clock_own(b, &both)) return;
+        if (!all) raise_all(b, both, more);
         simt_clock_hold(b, &last[0], *place);
         simt_clock_hold(b, &last[1], more);
         simt_clock_hold(b, &last[2], both);
@@ -219,12 +234,13 @@ static void add_block(const struct clock *c, const struct worker *k, uint64_t *i
 void simt_clocks_seen(const struct block *b, unsigned thread, struct seen_set **to)
 {
     const struct cluster *cluster = b->worker->cluster;
-    const struct clock *c = b->clocks->knows[thread];
-    uint64_t *items = c ? simt_clocks_allocated(b, rt_alloc((entries(b) + cluster->size) * sizeof *items)) : NULL;
+    struct clock *c = b->clocks->knows[thread];
+    bool find = c && !c->said;
+    uint64_t *items = find ? simt_clocks_allocated(b, rt_alloc((entries(b) + cluster->size) * sizeof *items)) : NULL;
     size_t n = 0;
-    if (!items) return;
-    for (uint32_t rank = 0; rank < cluster->size; rank++) add_block(c, cluster->members[rank], items, &n);
-    simt_seen_add(b->check, to, items, simt_seen_sort(items, n));
+    for (uint32_t rank = 0; items && rank < cluster->size; rank++) add_block(c, cluster->members[rank], items, &n);
+    if (n) simt_seen_add(b->check, &c->said, items, simt_seen_sort(items, n));
+    if (c) simt_seen_join(b->check, to, c->said);
     free(items);
 }
 

@@ -10,6 +10,7 @@ struct clock {
     uint32_t holders;
     struct clock *next;        /* of those that nobody holds */
     struct seen_set *others;   /* what those that arrived had seen: check_order.c */
+    struct seen_set *said;     /* what `met` and `seen` say; NULL: it is to be made */
     uint64_t acquired;         /* releases up to this number are seen, too: check_releases.c */
     uint32_t met[MAX_CLUSTER]; /* by block: what its threads did before */
     uint32_t seen[];           /* by thread of the cluster, likewise */

@@ -296,8 +296,13 @@ bool simt_groups_touch(const struct access *a, uint32_t m)
     if (a->bytes < 4 || (a->site->strong && a->kind != ACCESS_ATOMIC) || a->site->copies || a->site->bulk) return false;
     if (b->copies || b->bulks || b->learned || epoch >= LAST_EPOCH || !has_room(b, 1)) return false;
     if (b->tags.last < epoch) b->tags.last = (uint32_t)epoch;
-    if (!touch_at_once(a, m, (uint32_t)epoch) && !touch_by_lanes(a, m, (uint32_t)epoch)) return false;
-    struct shared_note *n = simt_shared_log(b, a->warp, a->insn, record_site(a->me), a->bytes, m, 0);
-    for (int l = 0; l < SIMT_WARP; l++) n->at[l] = (uint32_t)a->at[l];
+    bool joins = simt_shared_joins(a, m);
+    if (!joins && !touch_at_once(a, m, (uint32_t)epoch) && !touch_by_lanes(a, m, (uint32_t)epoch)) return false;
+    const uint32_t rows = joins ? SHARED_ROWS_UNIFORM : 0;
+    struct shared_note *n = simt_shared_log(b, a->warp, a->insn, record_site(a->me), a->bytes, m, rows);
+    if (joins)
+        n->at[0] = n->at[1] = (uint32_t)a->at[__builtin_ctz(m)];
+    else
+        for (int l = 0; l < SIMT_WARP; l++) n->at[l] = (uint32_t)a->at[l];
     return true;
 }

@@ -242,6 +242,7 @@ struct simt_check {
     bool parallel;
     const struct check_vectors *vectors; /* check_cells.h */
     bool releases_some;                  /* there are instructions that release */
+    bool hands_on;                       /* and such that write, but for mbarriers, by which a release is passed on */
     bool meets_some;                     /* or barriers of some of a block's threads, or of a cluster */
     bool warps_meet, waits;              /* there are barriers of whole warps; loads that may wait for others */
     bool groups_meet; /* barriers of some of a block's threads are others than those of some of a warp's lanes, too */

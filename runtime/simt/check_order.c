@@ -121,7 +121,7 @@ void simt_order_fence(struct block *b, unsigned warp, uint32_t m)
 {
     struct seen_set *s = NULL;
     unsigned last = UINT_MAX; /* whose that is */
-    if (!b->order && !b->meets_partly && !b->reach) return;
+    if (!b->check->hands_on || (!b->order && !b->meets_partly && !b->reach)) return;
     EACH_LANE(l, m)
     {
         if (last == UINT_MAX || simt_check_lanes_differ(b, warp, l, last)) find_seen(b, warp * SIMT_WARP + l, &s);

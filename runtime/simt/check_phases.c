@@ -3,7 +3,8 @@
  *
  * Where all threads of a block have waited for a phase that all arrived in, and none has touched memory between its
  * arrival and its wait, they have met. To see that, warps are watched closely from an arrival on, and who has waited
- * for such a phase lets the others have their turn first. */
+ * for such a phase lets the others have their turn first. Before one of them touches memory behind an arrival, or knows
+ * something without having arrived, the tags of shared memory come to tell of times: check_groups.c. */
 #include <string.h>
 #include "runtime/memory.h"
 #include "runtime/simt/async.h"
@@ -45,14 +46,17 @@ static void follow(struct phases *x, const struct block *b)
     for (int k = 0; x->coarse && k < PHASES; k++) simt_clock_hold(b, &x->over[k], x->arrived);
 }
 
-/* What the thread's last fence ordered, as an arrival without one of its own releases it. */
-static void raise_by_fence(struct clock *c, const struct block *b, unsigned thread)
+/* What the thread's last fence ordered, as an arrival without one of its own releases it; *warp_time: what it did of
+ * the thread before, of its warp. */
+static void raise_by_fence(struct clock *c, const struct block *b, unsigned thread, uint32_t *warp_time)
 {
     uint32_t rank = b->worker->rank, *seen = c->seen + rank * b->clocks->threads;
     const struct fence f = simt_check_fence_of(b, thread);
     raise_to(&c->met[rank], f.block_time);
     raise_to(&seen[thread], f.time);
+    if (f.warp_time == *warp_time) return;
     for (unsigned l = 0; l < SIMT_WARP; l++) raise_to(&seen[thread / SIMT_WARP * SIMT_WARP + l], f.warp_time);
+    *warp_time = f.warp_time;
 }
 
 /* Lanes m arrive at x, which is of `o`: who waits for the phase has seen what they did. */
@@ -62,6 +66,7 @@ static void arrive(const struct access *a, uint32_t m, struct block *o, struct p
     struct clock *c = simt_clocks_want(b) ? simt_clock_own(o, &x->arrived) : NULL;
     const struct clock *last = NULL;
     unsigned warp = (unsigned)a->warp->index;
+    uint32_t warp_time = 0;
     if (!c) return;
     if (releases) simt_clock_add_meetings(c, b, warp);
     EACH_LANE(l, m)
@@ -69,7 +74,7 @@ static void arrive(const struct access *a, uint32_t m, struct block *o, struct p
         unsigned thread = warp * SIMT_WARP + l;
         simt_releases_arrive(a, l);
         simt_clock_add_known(c, b, thread, &last);
-        raise_by_fence(c, b, thread);
+        raise_by_fence(c, b, thread, &warp_time);
         if (releases) simt_clock_add_done(c, b, warp, l);
     }
     x->coarse |= simt_ends_many(a->insn, a->regs, m, o->worker->shared + x->at);
@@ -131,9 +136,8 @@ static void set_last(struct clocks *c, unsigned warp, uint32_t m, uint32_t time)
 
 void simt_phases_accessed(struct block *b, const struct warp *w, uint32_t m)
 {
-    struct clocks *c = b->clocks;
-    set_last(c, (unsigned)w->index, m, b->now);
-    if (c->some && !b->tags.slow && !b->tags.parted) simt_groups_part(b, 0);
+    if (!b->tags.slow && !b->tags.parted) simt_groups_part(b, 0);
+    set_last(b->clocks, (unsigned)w->index, m, b->now);
 }
 
 /* Lanes arrived at x, behind what they did up to a time. */
@@ -229,7 +233,8 @@ static void test(const struct access *a, uint32_t m, struct block *o, struct pha
     }
     if (!*took) return;
     if (!alone && !b->tags.slow) simt_shared_flush(b);
-    if (b->tags.parted) simt_groups_part(b, b->clocks->threads);
+    bool apart = alone && *took & ~b->clocks->arrived[a->warp->index]; /* not all wait and arrive */
+    if (b->tags.parted || apart) simt_groups_part(b, b->clocks->threads);
     EACH_LANE(l, *took) simt_clocks_take(b, (unsigned)a->warp->index * SIMT_WARP + l, of[l]);
     if (b->tags.parted) simt_groups_note_clocks(b, lanes);
     if (alone && last) settle(a, x, last);

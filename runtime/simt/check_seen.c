@@ -166,8 +166,9 @@ static int by_key(const void *x, const void *y)
 
 size_t simt_seen_sort(uint64_t *items, size_t n)
 {
-    size_t kept = 0;
-    qsort(items, n, sizeof *items, by_key);
+    size_t kept = 0, rising = 1;
+    while (rising < n && items[rising - 1] <= items[rising]) rising++;
+    if (rising < n) qsort(items, n, sizeof *items, by_key);
     for (size_t k = 0; k < n; k++) {
         if (kept && KEY(items[kept - 1]) == KEY(items[k])) kept--;
         items[kept++] = items[k];

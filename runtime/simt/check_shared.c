@@ -272,6 +272,14 @@ static bool is_simple(const struct access *a)
            (!a->site->strong || a->kind == ACCESS_ATOMIC);
 }
 
+/* Lanes m touch one place. */
+static bool note_place(const struct access *a, uint32_t m)
+{
+    struct shared_note *n = note(a, m, SHARED_ROWS_UNIFORM);
+    if (n) n->at[0] = n->at[1] = (uint32_t)a->at[__builtin_ctz(m)];
+    return n;
+}
+
 /* The log leaves readers out, of which one may be no atomic: a compare-and-swap that fails is as one that does not. */
 static bool touch_lanes(const struct access *a, uint32_t m)
 {
@@ -279,6 +287,7 @@ static bool touch_lanes(const struct access *a, uint32_t m)
     struct tag_rule rule = rule_of(a);
     bool changed = notes_all(t);
     if (!is_simple(a)) return false;
+    if (!t->warp_met && simt_shared_joins(a, m)) return !changed || note_place(a, m);
     EACH_LANE(l, m)
     {
         uint32_t word = (uint32_t)a->at[l] / 4, me = tag_of(a, l);

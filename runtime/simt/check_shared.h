@@ -3,9 +3,23 @@
 #ifndef SIMT_CHECK_SHARED_H
 #define SIMT_CHECK_SHARED_H
 
+#include "runtime/simt/check_cells.h"
 #include "runtime/simt/check_inside.h"
 
 /* ---- check_shared.c ---- */
+/* Lanes m do an atomic on one place, whose words several threads' atomics touched in this epoch, and nobody else: no
+ * tag changes. */
+static inline bool simt_shared_joins(const struct access *a, uint32_t m)
+{
+    const struct tags *t = &a->block->tags;
+    uint64_t at = a->at[__builtin_ctz(m)], others = 0;
+    uint32_t word = (uint32_t)at / 4;
+    if (a->kind != ACCESS_ATOMIC || t->written[word] != (t->now | TAG_ATOMS)) return false;
+    EACH_LANE(l, m) others |= a->at[l] ^ at;
+    for (uint32_t k = 0; k < a->bytes / 4; k++)
+        others |= (t->written[word + k] ^ (t->now | TAG_ATOMS)) | (uint32_t)(t->read[word + k] >= t->now);
+    return !others;
+}
 /* Lanes m touch a->bytes at a->at[lane] of shared memory, offsets in it. */
 void simt_shared_touch(const struct access *a, uint32_t m);
 /* All lanes do, at what `from` holds and the instruction adds. False: nothing was done, it is no simple case. */

@@ -151,6 +151,12 @@ clean("a thread that comes behind one that comes behind another", [[
   if (me == 64) { wait(&bar[1], 0); out[0] = s[5] + x[3] + s[6]; s[5] = 3; }
 ]], 1, 7)
 
+clean("a thread that waited for two which know nothing of each other", [[
+  if (me == 0) { s[5] = 1; arrive(&bar[0]); }
+  if (me == 32) { s[6] = 2; arrive(&bar[1]); }
+  if (me == 64) { wait(&bar[0], 0); wait(&bar[1], 0); out[0] = s[5] + s[6]; }
+]], 1, 3)
+
 clean("a warp whose lanes meet, and warps that do, behind one that waited", [[
   if (me == 0) { s[5] = 1; arrive(&bar[0]); }
   if (warp == 1) {
