@@ -371,7 +371,7 @@ ROWS_OPS(ROWS)
 /* Unrolled, so that the lanes stay in registers. */
 #define EACH_LANE(k) _Pragma("GCC unroll 16") for (int k = 0; k < KN_WIDE_LANES; k++)
 #define SIDE_BY_SIDE 64  /* values of a row before those of the next one, */
-#define ONE_BY_ONE   512 /* but for rows of no more than so many */
+#define ONE_BY_ONE   512 /* but for rows of no more than so many, and for two, whose lanes stay in registers together */
 #define SUM_WIDE(class, TYPE, SUM)                                                                                     \
     static void sum_whole_##class(SUM * lanes, const TYPE *values, size_t n)                                           \
     {                                                                                                                  \
@@ -380,6 +380,18 @@ ROWS_OPS(ROWS)
         for (size_t i = 0; i < n; i += KN_WIDE_LANES) EACH_LANE(k) sums[k] += (SUM)values[i + (size_t)k];              \
         EACH_LANE(k) lanes[k] = sums[k];                                                                               \
     }                                                                                                                  \
+    static void sum_two_##class(SUM * lanes, const TYPE *values, const TYPE *others, size_t n)                         \
+    {                                                                                                                  \
+        SUM sums[KN_WIDE_LANES], of_others[KN_WIDE_LANES];                                                             \
+        EACH_LANE(k) sums[k] = lanes[k];                                                                               \
+        EACH_LANE(k) of_others[k] = lanes[KN_WIDE_LANES + k];                                                          \
+        for (size_t i = 0; i < n; i += KN_WIDE_LANES) {                                                                \
+            EACH_LANE(k) sums[k] += (SUM)values[i + (size_t)k];                                                        \
+            EACH_LANE(k) of_others[k] += (SUM)others[i + (size_t)k];                                                   \
+        }                                                                                                              \
+        EACH_LANE(k) lanes[k] = sums[k];                                                                               \
+        EACH_LANE(k) lanes[KN_WIDE_LANES + k] = of_others[k];                                                          \
+    }                                                                                                                  \
     static void sum_wide_##class(void *to, size_t seen, const void *from, ptrdiff_t stride, size_t rows, size_t n)     \
     {                                                                                                                  \
         SUM *lanes = to;                                                                                               \
@@ -387,7 +399,8 @@ ROWS_OPS(ROWS)
         for (; seen % KN_WIDE_LANES && n > 0; n--) lanes[seen++ % KN_WIDE_LANES] += (SUM)*values++;                    \
         size_t whole = n / KN_WIDE_LANES * KN_WIDE_LANES, step = n > ONE_BY_ONE ? SIDE_BY_SIDE : whole;                \
         if (rows == 1) step = whole;                                                                                   \
-        for (size_t i = 0; i < whole; i += step)                                                                       \
+        if (rows == 2) sum_two_##class(lanes, values, values + stride, whole);                                         \
+        for (size_t i = 0; rows != 2 && i < whole; i += step)                                                          \
             for (size_t row = 0; row < rows; row++)                                                                    \
                 sum_whole_##class(lanes + row * KN_WIDE_LANES, values + (ptrdiff_t)row * stride + (ptrdiff_t)i,        \
                                   whole - i < step ? whole - i : step);                                                \

@@ -197,47 +197,47 @@ static void sum_items(const struct kn_reduce_pass *p, size_t item, size_t apart,
         memcpy(p->partial + (item + i * apart) * p->partial_value, sum_of(&s, i), p->partial_value);
 }
 
-/* Whether KN_SUMMED_ROWS items, `apart` items from each other, are of one length and at one distance, in elements. */
-static bool side_by_side(const struct kn_reduce_pass *p, size_t item, size_t apart, ptrdiff_t *stride)
+/* Whether so many items, `apart` items from each other, are of one length and at one distance, in elements. */
+static bool side_by_side(const struct kn_reduce_pass *p, size_t item, size_t apart, size_t rows, ptrdiff_t *stride)
 {
     size_t length, other;
     const char *at = kn_reduce_stored_chunk(p, item, &length), *next = kn_reduce_stored_chunk(p, item + apart, &other);
     ptrdiff_t distance = next - at;
     *stride = distance / (ptrdiff_t)kn_classes[p->part].size;
-    for (size_t i = 1; i < KN_SUMMED_ROWS; i++)
+    for (size_t i = 1; i < rows; i++)
         if (kn_reduce_stored_chunk(p, item + i * apart, &other) != at + (ptrdiff_t)i * distance || other != length)
             return false;
     return true;
 }
 
-/* Where elements are stored, the items are read as KN_SUMMED_ROWS streams, each from one item on to the next: Intel's
- * processors fetch ahead along a few long streams better than along many short ones. AMD's do so best along a single
- * one, where items are not so short that four together are sooner summed up. */
+/* Where elements are stored, the items are read as this many streams, each from one item on to the next: processors
+ * fetch ahead along a few long streams better than along many short ones. AMD's do so best along two, line by line,
+ * where items are not so short that four together are sooner summed up. */
 #define SHORT_ITEM 128 /* numbers of an item, of which a complex one has two */
-static bool in_streams(const struct kn_reduce_pass *p, size_t item)
+static size_t streams(const struct kn_reduce_pass *p, size_t item)
 {
-    if (!stored(p)) return false;
+    if (!stored(p)) return 1;
 #if defined __x86_64__
     size_t length;
     kn_reduce_stored_chunk(p, item, &length);
-    return length * p->parts < SHORT_ITEM || !__builtin_cpu_is("amd");
+    if (length * p->parts >= SHORT_ITEM && __builtin_cpu_is("amd")) return 2;
 #else
     (void)item;
-    return true;
 #endif
+    return KN_SUMMED_ROWS;
 }
 
 void kn_reduce_sum_items(const struct kn_reduce_pass *p, size_t begin, size_t end, char *scratch)
 {
-    size_t apart = in_streams(p, begin) ? (end - begin) / KN_SUMMED_ROWS : 0, item = begin;
+    const size_t rows = streams(p, begin), apart = rows > 1 ? (end - begin) / rows : 0;
+    size_t item = begin;
     for (; item < begin + apart && !rt_interrupted(); item++) {
         ptrdiff_t stride = 0;
-        bool together = side_by_side(p, item, apart, &stride);
-        for (size_t i = 0; i < (together ? 1 : KN_SUMMED_ROWS); i++)
-            sum_items(p, item + i * apart, apart, together ? KN_SUMMED_ROWS : 1, stride, scratch);
+        bool together = side_by_side(p, item, apart, rows, &stride);
+        for (size_t i = 0; i < (together ? 1 : rows); i++)
+            sum_items(p, item + i * apart, apart, together ? rows : 1, stride, scratch);
     }
-    for (item = begin + KN_SUMMED_ROWS * apart; item < end && !rt_interrupted(); item++)
-        sum_items(p, item, 1, 1, 0, scratch);
+    for (item = begin + rows * apart; item < end && !rt_interrupted(); item++) sum_items(p, item, 1, 1, 0, scratch);
 }
 
 /* The sums of some rows, KN_SUMMED_ROWS at most; those of no more than a block are what their lanes have. */

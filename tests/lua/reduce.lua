@@ -522,6 +522,25 @@ t.test("sums of doubles in blocks", function()
   end
 end)
 
+-- Rows that are read side by side, and long ones whose parts are.
+t.test("sums of rows are those of each by itself, to the same bits", function()
+  gpu.seed(14)
+  for _, shape in ipairs { { 300, 127 }, { 301, 130 }, { 67, 1003 }, { 33, 4097 }, { 7, 65551 }, { 1, 1000003 } } do
+    local rows, length = shape[1], shape[2]
+    local whole = gpu.randn({ rows, length + 1 }, "float64", "cpu")
+    for _, dtype in ipairs { "float32", "float64", "complex64", "int64" } do
+      local x = gpu.evaluate((whole * 1000):to(dtype))
+      for _, a in ipairs { x, x[{ {}, { 2, -1 } }] } do
+        local sums, width = a:sum(2), a.shape[2]
+        for i = 1, rows, math.max(rows // 9, 1) do
+          t.eq(tostring(sums[i]), tostring(a[i]:sum()), dtype .. " " .. length)
+          t.eq(tostring(sums[i]), tostring(a[i]:clone():reshape(1, width):sum(2)[1]), dtype .. " " .. length)
+        end
+      end
+    end
+  end
+end)
+
 -- Products that are only summed are no array in between; their sums are those of one.
 t.test("sums of products and squares", function()
   gpu.seed(13)
