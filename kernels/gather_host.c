@@ -221,19 +221,26 @@ static size_t keep_own(const struct stretch *s, int64_t *offsets, uint16_t *whic
     return kept;
 }
 
+static write_loop *writer(const struct pass *p)
+{
+    if (p->access == KN_ACCUMULATE) return combiners[p->trip->combine][p->trip->x->data->dtype];
+    switch (p->size) {
+    case 1: return write_8;
+    case 2: return write_16;
+    case 4: return write_32;
+    case 8: return write_64;
+    default: return write_128;
+    }
+}
+
 static void write_block(const struct pass *p, const struct stretch *s, int64_t *offsets, const char *dense,
                         int64_t stride, size_t n)
 {
     uint16_t which[BLOCK] = {0};
-    write_loop *loop = p->size == 16 ? write_128 : write_64;
     bool all = s->low == INT64_MIN;
     if (!all) n = keep_own(s, offsets, which, n);
     ask_for(p, offsets, n);
-    if (p->access == KN_ACCUMULATE)
-        loop = combiners[p->trip->combine][p->trip->x->data->dtype];
-    else if (p->size < 8)
-        loop = p->size == 1 ? write_8 : p->size == 2 ? write_16 : write_32;
-    loop(p->data, offsets, dense, all ? NULL : which, stride, n);
+    writer(p)(p->data, offsets, dense, all ? NULL : which, stride, n);
 }
 
 /* The dense element at the position. */
@@ -299,18 +306,24 @@ static bool do_row(struct pass *p, const struct stretch *s, size_t n)
 }
 
 /* The commonest access: elements along one axis, by indices that lie side by side and count from its start. Offsets,
- * which would take more memory than anything else, are not worked out. */
-static bool pick_block(const struct pass *p, const struct stretch *s, size_t n)
+ * which would take more memory than anything else, are not worked out. Such indices of n places, else NULL. */
+static const char *counted_indices(const struct pass *p, const struct stretch *s, size_t n)
 {
     const struct kn_trip *t = p->trip;
-    const struct rt_array *index = t->x->picks[0].index;
-    if (p->access != KN_READ || p->far || p->size > 8 || t->space.ndim != 1 || t->x->count != 1 || t->step[0] != 1 ||
-        t->space.strides[KN_TRIP_DATA][0] != 0 || t->space.strides[KN_TRIP_DENSE][0] != 1 ||
+    if (t->space.ndim != 1 || t->x->count != 1 || t->step[0] != 1 || t->space.strides[KN_TRIP_DATA][0] != 0 ||
         t->space.strides[KN_TRIP_INDEX][0] != 1)
-        return false;
-    bool wide = index->dtype == RT_INT64;
+        return NULL;
+    bool wide = t->x->picks[0].index->dtype == RT_INT64;
     const char *at = p->index[0] + s->position * (wide ? 8 : 4);
-    if (!(wide ? p->loops->counted_64 : p->loops->counted_32)(at, t->length[0], n)) return false;
+    return (wide ? p->loops->counted_64 : p->loops->counted_32)(at, t->length[0], n) ? at : NULL;
+}
+
+static bool pick_block(const struct pass *p, const struct stretch *s, size_t n)
+{
+    if (p->access != KN_READ || p->far || p->size > 8 || p->trip->space.strides[KN_TRIP_DENSE][0] != 1) return false;
+    bool wide = p->trip->x->picks[0].index->dtype == RT_INT64;
+    const char *at = counted_indices(p, s, n);
+    if (!at) return false;
     char *to = p->dense + s->position * (int64_t)p->size;
     switch (p->size) {
     case 1: pick_8(p->data, at, wide, to, n); break;
@@ -321,12 +334,27 @@ static bool pick_block(const struct pass *p, const struct stretch *s, size_t n)
     return true;
 }
 
+/* Whoever writes all of a block to what is near needs no offsets either: indices are offsets from the element before
+ * the first one. The next block's are asked for, as the sums of this one wait for each other. */
+static bool put_block(const struct pass *p, const struct stretch *s, size_t n)
+{
+    if ((p->access != KN_WRITE && p->access != KN_ACCUMULATE) || p->far || s->low != INT64_MIN ||
+        p->trip->x->picks[0].index->dtype != RT_INT64)
+        return false;
+    const char *at = counted_indices(p, s, n);
+    if (!at) return false;
+    int64_t stride = p->trip->space.strides[KN_TRIP_DENSE][0];
+    const char *dense = p->dense + s->position * stride * (int64_t)p->size;
+    for (size_t k = n * 8; k < n * 16; k += KN_LINE) __builtin_prefetch(at + k);
+    writer(p)(p->data - p->size, (const int64_t *)(const void *)at, dense, NULL, stride, n);
+    return true;
+}
+
 static bool do_block(struct pass *p, const struct stretch *s, size_t n)
 {
-    if (pick_block(p, s, n)) return true;
+    if (pick_block(p, s, n) || put_block(p, s, n)) return true;
     const struct kn_space *space = &p->trip->space;
     int64_t offsets[BLOCK], stride = space->strides[KN_TRIP_DENSE][space->ndim - 1];
-    memset(offsets, 0, n * sizeof *offsets); /* the rest of the block is not used */
     size_t good = find_offsets(p, s, p->access == KN_CHECK ? NULL : offsets, n);
     if (good < n) {
         note_bad(p, s->position + (int64_t)good);

@@ -74,6 +74,36 @@ for _, device in ipairs(t.devices()) do
     end
   end)
 
+  -- Blocks of indices that count from the start are offsets as they are; a block with one that does not is not.
+  test("writes and sums by indices that count from the start, or not all", function()
+    for _, dtype in ipairs { "uint8", "int16", "float32", "float64", "complex128" } do
+      for _, n in ipairs { 1, 9, 1000, 2500 } do
+        local next_number = numbers(n + 4)
+        local picks = t.list(n, function() return next_number(n // 2 + 1) + 1 end)
+        local values = gpu.array(t.list(n, function(i) return i % 5 end), "int32", device):to(dtype)
+        local sources = { values, values:flip(), values[1] }
+        for _, last in ipairs { picks[n], -1 } do
+          picks[n] = last
+          for k, source in ipairs(sources) do
+            local set, sums = t.list(n, function() return 7 end), t.list(n, function() return 1 end)
+            for i, p in ipairs(picks) do
+              local v = k == 1 and (i - 1) % 5 or k == 2 and (n - i) % 5 or 0
+              p = p > 0 and p or n + 1 + p
+              set[p], sums[p] = v, (sums[p] + v) % (dtype == "uint8" and 256 or 1 << 15)
+            end
+            for _, width in ipairs { "int32", "int64" } do
+              local index, x, y = gpu.array(picks, width, device), gpu.full(n, 7, dtype, device), gpu.ones(n, dtype, device)
+              x[index] = source
+              assert(x:equal(gpu.array(set, dtype, device)), ("%s %d %s set %d"):format(dtype, n, width, k))
+              if k < 3 then y:scatter_add_(1, index, source) end
+              assert(k == 3 or y:equal(gpu.array(sums, dtype, device)), ("%s %d %s sums %d"):format(dtype, n, width, k))
+            end
+          end
+        end
+      end
+    end
+  end)
+
   test("many indices on all threads", function()
     local n = t.brief(200000, 20000)
     local next_number = numbers(5)
