@@ -189,10 +189,9 @@ const uint32_t *simt_clocks_times(const struct block *b, unsigned thread)
     return c ? c->seen : NULL;
 }
 
-uint32_t simt_clocks_keep(struct block *b, unsigned thread)
+static uint32_t keep(struct block *b, struct clock *of)
 {
     struct clocks *c = b->clocks;
-    struct clock *of = c->knows[thread];
     if (c->kept_count && c->kept[c->kept_count - 1] == of) return c->kept_count - 1;
     if (c->kept_count == c->kept_room) {
         uint32_t room = c->kept_room ? 2 * c->kept_room : 64;
@@ -204,6 +203,29 @@ uint32_t simt_clocks_keep(struct block *b, unsigned thread)
     c->kept[c->kept_count] = NULL;
     simt_clock_hold(b, &c->kept[c->kept_count], of);
     return c->kept_count++;
+}
+
+uint32_t simt_clocks_keep(struct block *b, unsigned thread)
+{
+    return keep(b, b->clocks->knows[thread]);
+}
+
+void simt_clocks_keep_again(struct block *b, bool begins)
+{
+    struct clocks *c = b->clocks;
+    if (begins) {
+        c->before = c->kept, c->before_count = c->kept_count;
+        c->kept = NULL, c->kept_count = c->kept_room = 0;
+        return;
+    }
+    while (c->before_count) simt_clock_let_go(b, &c->before[--c->before_count]);
+    free(c->before);
+    c->before = NULL;
+}
+
+uint32_t simt_clocks_move(struct block *b, uint32_t kept)
+{
+    return kept < b->clocks->before_count ? keep(b, b->clocks->before[kept]) : 0;
 }
 
 void simt_clocks_know(struct block *b, unsigned thread, uint32_t kept)

@@ -31,6 +31,8 @@ struct clocks {           /* of a block */
     struct clock *joined[3];              /* the last two that were joined, and what came of it */
     struct clock **kept;                  /* those that notes of shared memory mean: check_groups.c */
     uint32_t kept_count, kept_room;
+    struct clock **before; /* the same, while some of them are kept anew */
+    uint32_t before_count;
     struct clock *spare; /* to be used again */
     bool some;           /* a thread knows something, */
     bool aside;          /* which it did not when what is gone through was done */

@@ -43,12 +43,12 @@ static uint32_t time_of(const struct block *b, uint32_t tag)
 static bool has_room(struct block *b, unsigned notes)
 {
     const struct tags *t = &b->tags;
-    while (simt_shared_room(b)) {
+    size_t least = notes * simt_shared_note_bytes(0);
+    for (bool thin = t->parted;; thin = false) {
         size_t used = t->log ? (size_t)(b->worker->quiet.note - t->log) : 0;
-        if (t->room - used >= notes * (sizeof(struct shared_note) + SIMT_WARP * sizeof(uint32_t))) return true;
-        if (!simt_shared_more(b)) break;
+        if (t->room - used >= least) return true;
+        if ((!thin || !simt_groups_thin(b)) && !simt_shared_more(b)) return false;
     }
-    return false;
 }
 
 void simt_groups_part(struct block *b, unsigned notes)

@@ -560,6 +560,9 @@ void simt_clocks_seen(const struct block *b, unsigned thread, struct seen_set **
 const uint32_t *simt_clocks_times(const struct block *b, unsigned thread);
 uint32_t simt_clocks_keep(struct block *b, unsigned thread);
 void simt_clocks_know(struct block *b, unsigned thread, uint32_t kept);
+/* Those that are kept are to be kept anew, by one number after the other, or, at the end, to be forgotten. */
+void simt_clocks_keep_again(struct block *b, bool begins);
+uint32_t simt_clocks_move(struct block *b, uint32_t kept); /* its new number */
 void simt_clocks_forget(struct block *b);
 /* Does a thread know anything? Nobody does for a while, or again. */
 bool simt_clocks_known(const struct block *b);

@@ -29,11 +29,6 @@ _Static_assert(SHARED_ROWS_UNIT == (ROW_UNIT | ROW_UNIT << ROW_BITS) &&
                "generated code notes rows");
 
 /* ---- the log ---- */
-static size_t note_bytes(uint32_t rows)
-{
-    return sizeof(struct shared_note) + (rows ? 2 : SIMT_WARP) * sizeof(uint32_t);
-}
-
 bool simt_shared_more(struct block *b)
 {
     struct tags *t = &b->tags;
@@ -53,11 +48,11 @@ bool simt_shared_room(struct block *b)
 {
     struct tags *t = &b->tags;
     size_t used = t->log ? (size_t)(b->worker->quiet.note - t->log) : 0;
-    if (t->all && used + note_bytes(0) > ALL_ROOM) {
+    if (t->all && used + simt_shared_note_bytes(0) > ALL_ROOM) {
         t->all = false;
         simt_shared_quiet(b);
     }
-    return t->room - used >= note_bytes(0) || simt_shared_more(b);
+    return t->room - used >= simt_shared_note_bytes(0) || simt_shared_more(b);
 }
 
 struct shared_note *simt_shared_log(struct block *b, struct warp *w, const struct insn *i, unsigned site,
@@ -65,7 +60,7 @@ struct shared_note *simt_shared_log(struct block *b, struct warp *w, const struc
 {
     struct worker *k = b->worker;
     struct shared_note *n = (struct shared_note *)(void *)k->quiet.note;
-    k->quiet.note += note_bytes(rows);
+    k->quiet.note += simt_shared_note_bytes(rows);
     *n = (struct shared_note){.warp = w,
                               .insn = i,
                               .time = b->now,
@@ -130,7 +125,7 @@ void simt_shared_flush(struct block *b)
     for (const char *at = t->log; at < k->quiet.note;) {
         const struct shared_note *n = (const struct shared_note *)(const void *)at;
         replay(b, n);
-        at += note_bytes(n->rows);
+        at += simt_shared_note_bytes(n->rows);
     }
     memcpy(b->warp_met, met, sizeof met);
     simt_clocks_aside(b, false);

@@ -32,6 +32,10 @@ bool simt_shared_again(const struct warp *w, const struct insn *i, const uint32_
 /* All lanes do, lanes 0 to 15 from at[0] on and the others from at[1] on, `step` bytes apart, and that `count` times,
  * `stride` bytes further on each time; inside of it, aligned. */
 void simt_shared_series(struct access *a, int64_t step, const uint64_t at[2], uint32_t count, int32_t stride);
+static inline size_t simt_shared_note_bytes(uint32_t rows)
+{
+    return sizeof(struct shared_note) + (rows ? 2 : SIMT_WARP) * sizeof(uint32_t);
+}
 /* Is there room for a note of any kind? An access of lanes m is noted, where there is: in rows (ROW_UNIT and the like
  * for each half), whose places are to be filled; 0: offsets of all lanes are. */
 bool simt_shared_room(struct block *b);
@@ -77,5 +81,7 @@ void simt_groups_forget(struct block *b);
 void simt_groups_replay(struct block *b, const struct shared_note *n);
 /* Lanes m touch a->bytes at a->at[lane] of shared memory. False: look closer. */
 bool simt_groups_touch(const struct access *a, uint32_t m);
+/* check_thin.c: leaves out notes that do not matter any more. False: too few for the next ones to be worth it. */
+bool simt_groups_thin(struct block *b);
 
 #endif

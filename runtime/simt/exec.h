@@ -372,6 +372,8 @@ enum event simt_fault_set(struct warp *w, int lane, enum simt_fault_kind kind, c
     __attribute__((format(printf, 4, 5)));
 /* Splits the running split: lanes of `m` stay current, the others go on at `pc` in state `state`. */
 void simt_fork(struct warp *w, uint32_t m, uint32_t pc, enum split_state state);
+/* Have all arrived that it waits for? */
+bool simt_barrier_complete(const struct worker *k, const struct barrier *b);
 /* Which of the lanes m may run a .sync instruction whose member masks are at `masks`: those whose whole group is here.
  * The others are put aside to wait. The op works on *ready and returns what this returned. */
 enum event simt_sync(struct warp *w, const uint32_t *masks, uint32_t m, uint32_t *ready);

@@ -4,7 +4,7 @@
 #include "runtime/simt/tally.h"
 
 /* ---- barriers ---- */
-static bool barrier_complete(const struct worker *k, const struct barrier *b)
+bool simt_barrier_complete(const struct worker *k, const struct barrier *b)
 {
     if (!b->total) return false;
     if (!b->expected) return b->total >= k->live;
@@ -46,7 +46,7 @@ static void barrier_release(struct worker *k, uint32_t id)
 static void barriers_check(struct worker *k)
 {
     EACH_LANE(id, k->barriers_used)
-    if (barrier_complete(k, &k->barriers[id])) barrier_release(k, id);
+    if (simt_barrier_complete(k, &k->barriers[id])) barrier_release(k, id);
 }
 
 enum event simt_op_barrier(char *R, const struct insn *i, uint32_t m, struct warp *w)
@@ -82,7 +82,7 @@ enum event simt_op_barrier(char *R, const struct insn *i, uint32_t m, struct war
     s->pc = waits ? w->pc : w->pc + 1;
     s->state = waits ? SPLIT_BARRIER : SPLIT_RUN;
     s->barrier = id;
-    if (barrier_complete(k, b)) barrier_release(k, id);
+    if (simt_barrier_complete(k, b)) barrier_release(k, id);
     return EV_SCHEDULE;
 }
 
