@@ -73,9 +73,11 @@ static bool touch_lanes_bits(const struct access *a, const struct span *s, uint3
     return !lacking;
 }
 
-/* Lanes 0 to 15 from at[0] on, the others from at[1] on. */
-static bool quick_global(struct access *a, int64_t step, const uint64_t at[2])
+/* Lanes 0 to 15 from at[0] on, the others from at[1] on, of which only those of one half are meant where `halves` is 1
+ * or 2. */
+static bool quick_global(struct access *a, int64_t step, const uint64_t at[2], unsigned halves)
 {
+    uint32_t m = halves ? UINT32_C(0xffff) << 16 * (halves - 1) : FULL;
     const struct span *s = &a->block->spans[a->insn->d2];
     unsigned reach = (unsigned)(step < 0 ? -step : step) * 15 + a->bytes;
     int64_t back = step < 0 ? 15 * step : 0;
@@ -84,11 +86,11 @@ static bool quick_global(struct access *a, int64_t step, const uint64_t at[2])
         if (!inside(s, low, reach) || at[h] & (a->bytes - 1)) return false;
         if (a->block->worker->tallied) simt_tally_reach(a->block->worker, low, low + reach);
     }
-    if (step == a->bytes && a->bytes >= 4 && !((at[0] | at[1]) % LINE) && touch_lines(a, s, at)) return true;
-    if (!s->written && (s->quiet || simt_race_steps(a, at, step))) return true;
+    if (!halves && step == a->bytes && a->bytes >= 4 && !((at[0] | at[1]) % LINE) && touch_lines(a, s, at)) return true;
+    if (!s->written && (s->quiet || (!halves && simt_race_steps(a, at, step)))) return true;
     for (unsigned l = 0; l < SIMT_WARP; l++) a->at[l] = at[l / 16] + (uint64_t)step * (l % 16);
-    if (!touch_lanes_bits(a, s, FULL)) return false;
-    if (!s->quiet && !simt_race_steps(a, at, step)) simt_race_touch(a, FULL, false);
+    if (!touch_lanes_bits(a, s, m)) return false;
+    if (!s->quiet && (halves || !simt_race_steps(a, at, step))) simt_race_touch(a, m, false);
     return true;
 }
 
@@ -229,7 +231,7 @@ bool simt_check_quick(struct warp *w, uint64_t pc, int64_t step, uint64_t first,
     if (step == QUICK_SCATTERED)
         return i->space == PTX_GLOBAL ? scattered_global(&a, m, (uint32_t)more) : scattered_shared(&a, m);
     if (i->space == PTX_GLOBAL) {
-        if (!quick_global(&a, step, at)) return false;
+        if (!quick_global(&a, step, at, halves)) return false;
         if (more << 32 && !halves) simt_race_quiet(w, i, (uint32_t)more - 1, step);
         return true;
     }

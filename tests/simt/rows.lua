@@ -267,4 +267,11 @@ for _, turn in ipairs(turns) do
   end)
 end
 
+t.test("races of a row's halves, which lie apart, are counted once", function()
+  local k = gpu.kernel [[__global__ void k(float *x) { x[threadIdx.x + 64 * threadIdx.y + 8 * blockIdx.x] = 1 + blockIdx.x; }]]
+  local found = gpu.check(function() k(3, { 16, 2 })(gpu.zeros(200)) end)
+  t.eq(#found, 1)
+  t.eq(found[1].count, 2 * 16) -- blocks 1 and 2 write 8 elements of each half that the one before has written
+end)
+
 t.done()
