@@ -178,10 +178,11 @@ static void check_window(struct jit *j, const struct jit_insn *n)
 {
     struct x86 *x = &j->x;
     struct moments t = take_moments(j);
+    const struct jit_row row = simt_jit_take_row(j, n);
     int otherwise = simt_jit_otherwise(j, n), d = simt_jit_scratch(j);
     size_t limit = n->op == 2 ? offsetof(struct worker, local_bytes) : offsetof(struct worker, shared_bytes);
     struct x86_mem imm = simt_jit_equal_at(j, n->i->imm, false);
-    if (n->op == 1 && simt_jit_is_watched(j, n->i)) simt_jit_call_scattered(j, n, 0, otherwise);
+    if (n->op == 1 && simt_jit_is_watched(j, n->i)) simt_jit_call_scattered(j, n, row, 0, otherwise);
     x86_rm(x, ALU_MOV, false, RDX, x86_at(REG_WORKER, (int32_t)limit));
     x86_imm(x, ALU_SUB, false, RDX, n->i->size - 1);
     x86_jump_if(x, CC_BE, otherwise);

@@ -373,8 +373,14 @@ void simt_jit_call_quick(struct jit *j, const struct jit_insn *n, const int base
 /* The same of lanes that run, where they have parted. */
 void simt_jit_call_some(struct jit *j, const struct jit_insn *n, const int bases[2], struct jit_form f, uint64_t more,
                         int leave);
-/* The same of lanes whose addresses follow no rule: they are in the frame. */
-void simt_jit_call_scattered(struct jit *j, const struct jit_insn *n, uint64_t more, int leave);
+/* The same of lanes whose addresses follow no rule: they are in the frame. If they are of words of shared memory, code
+ * looks for itself whether they turn out to be a row, in registers that are to be taken before `leave` is written,
+ * which must find values where they are; -1: there are none. */
+struct jit_row {
+    int base, first;
+};
+struct jit_row simt_jit_take_row(struct jit *j, const struct jit_insn *n);
+void simt_jit_call_scattered(struct jit *j, const struct jit_insn *n, struct jit_row row, uint64_t more, int leave);
 /* The variable that a load is to be checked to stay within, which is all that is to be seen of it in steady blocks;
  * NULL: the observer is asked there, too, or nobody is. */
 const struct shared_variable *simt_jit_still_variable(const struct jit *j, const struct jit_insn *n);

@@ -136,11 +136,12 @@ static void check_window(struct jit *j, const struct jit_insn *n, const int *a, 
 {
     struct x86 *x = &j->x;
     struct moments t = take_moments(j);
+    const struct jit_row row = simt_jit_take_row(j, n);
     int otherwise = simt_jit_otherwise(j, n), bytes = n->i->size * n->i->count;
     size_t limit = n->op == 2 ? offsetof(struct worker, local_bytes) : offsetof(struct worker, shared_bytes);
     const struct shared_variable *v = simt_jit_still_variable(j, n);
     int64_t start = v ? v->offset : 0;
-    if (n->op == 1 && simt_jit_is_watched(j, n->i)) simt_jit_call_scattered(j, n, 0, otherwise);
+    if (n->op == 1 && simt_jit_is_watched(j, n->i)) simt_jit_call_scattered(j, n, row, 0, otherwise);
     for (int k = 0; k < 2; k++) {
         d[k] = t.d[k];
         simt_jit_set(j, false, d[k], n->i->imm - start);

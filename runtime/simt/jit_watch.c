@@ -277,16 +277,22 @@ static void claim_row(struct jit *j, const struct jit_insn *n, int base, int fir
     x86_bind(x, fine);
 }
 
-void simt_jit_call_scattered(struct jit *j, const struct jit_insn *n, uint64_t more, int leave)
+struct jit_row simt_jit_take_row(struct jit *j, const struct jit_insn *n)
+{
+    bool words = n->op == 1 && simt_jit_is_watched(j, n->i) && n->i->size == 4 && n->i->count == 1;
+    if (!words) return (struct jit_row){-1, -1};
+    return (struct jit_row){simt_jit_new_gpr(j), simt_jit_new_vector(j)};
+}
+
+void simt_jit_call_scattered(struct jit *j, const struct jit_insn *n, struct jit_row row, uint64_t more, int leave)
 {
     struct x86 *x = &j->x;
     int over = x86_label(x), other = x86_label(x), section = x->now;
-    bool words = n->op && n->i->size == 4 && n->i->count == 1;
-    int base = words ? simt_jit_new_gpr(j) : -1, first = words ? simt_jit_new_vector(j) : -1;
+    bool words = row.base >= 0;
     if (!j->program->places[n->i - j->program->code].unsteady || simt_jit_still_variable(j, n)) pass_steady(j, n, over);
     for (int k = 0; k < (n->kind == JK_STORE ? n->read_count : 1); k++) simt_jit_write_all(j, n->reads[k]);
     if (words) {
-        claim_row(j, n, base, first, other);
+        claim_row(j, n, row.base, row.first, other);
         if (section == X86_COLD) x86_jump(x, over);
         x->now = X86_COLD;
         x86_bind(x, other);
@@ -354,7 +360,7 @@ void simt_jit_ask_scattered(struct jit *j, const struct jit_insn *n, uint32_t ra
         x->now = X86_COLD;
         x86_bind(x, miss);
     }
-    simt_jit_call_scattered(j, n, load ? UINT64_C(1) << 32 | (range + 1) : 0, leave);
+    simt_jit_call_scattered(j, n, (struct jit_row){-1, -1}, load ? UINT64_C(1) << 32 | (range + 1) : 0, leave);
     if (load) x86_jump(x, found);
     x->now = X86_HOT;
 }

@@ -38,6 +38,17 @@ local source = [==[
     __syncthreads();
     y[i] = s[a[i]] + behind[63 - i];
   }
+  // The addresses of s[i] are wanted again behind a load that leaves the variable.
+  __global__ void again(const int *a, int *y, int n) {
+    __shared__ struct { int x, y; } s[40];
+    int i = threadIdx.x, v = i;
+    v += s[i - 1].x;
+    for (int k = 0; k < n; k++)
+      if (v & 1) v += a[i + k];
+    s[i].x = i;
+    s[i].y = i;
+    y[i] = v;
+  }
 ]==]
 local kernels = gpu.kernel((source:gsub("WORDS", WORDS):gsub("EPOCHS", EPOCHS)))
 
@@ -145,6 +156,13 @@ t.test("a row that leaves its variable is told", function()
     t.eq(found[1].kind, "out of bounds", on)
     t.eq(found[1].count, math.min(math.abs(on), 64), on)
   end
+end)
+
+t.test("behind a row that leaves its variable all is where it was", function()
+  local found = gpu.check(function() kernels.again(1, 32)(gpu.range(0, 99, "int32"), gpu.zeros(32, "int32"), 4) end)
+  local kinds = {}
+  for k, r in ipairs(found) do kinds[k] = r.kind .. " " .. r.count end
+  t.same(kinds, { "out of bounds 1", "race 31" })
 end)
 
 t.done()
