@@ -414,9 +414,8 @@ static bool touches_memory(const struct simt_check *c, uint32_t pc, const struct
     }
 }
 
-static enum event before(struct simt_observer *o, struct warp *w, const struct insn *i, uint32_t *m)
+static enum event look_at(struct simt_check *c, struct warp *w, const struct insn *i, uint32_t *m)
 {
-    struct simt_check *c = (struct simt_check *)o;
     struct block *b = w->worker->observed;
     enum event ev = EV_NEXT;
     if (w->closely && touches_memory(c, w->pc, i)) simt_phases_accessed(b, w, *m);
@@ -446,6 +445,17 @@ static enum event before(struct simt_observer *o, struct warp *w, const struct i
     no_memory(&w->worker->fault, c->launch);
     simt_noted_is_done(w->worker); /* it is not run */
     return EV_FAULT;
+}
+
+/* Lanes that repeat others are not looked at: they go on where those do. */
+static enum event before(struct simt_observer *o, struct warp *w, const struct insn *i, uint32_t *m)
+{
+    struct simt_check *c = (struct simt_check *)o;
+    uint32_t mine = *m & w->threads;
+    if (w->exists == w->threads) return look_at(c, w, i, m);
+    enum event ev = mine ? look_at(c, w, i, &mine) : EV_NEXT;
+    *m &= simt_with_repeats(w, mine);
+    return ev;
 }
 
 /* ---- a check ---- */

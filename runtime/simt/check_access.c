@@ -50,7 +50,7 @@ static void report(const struct access *a, unsigned lane, enum simt_check_kind k
     simt_check_report(a->check, &r);
 }
 
-/* A lane that does not run a load gets 0. */
+/* A lane that does not run a load gets 0, and so do those that repeat it. */
 static void give_zero(const struct access *a, unsigned lane)
 {
     const struct insn *i = a->insn;
@@ -58,7 +58,7 @@ static void give_zero(const struct access *a, unsigned lane)
     bool several = i->count > 1 && a->kind == ACCESS_READ;
     const uint32_t *slots = several ? a->block->worker->program->extra + i->extra : &i->d;
     for (unsigned k = 0; k < (several ? i->count : 1u); k++)
-        fill_lanes(a->regs, slots[k], i->flags & F_WIDE, 1u << lane, 0);
+        fill_lanes(a->regs, slots[k], i->flags & F_WIDE, simt_with_repeats(a->warp, 1u << lane), 0);
 }
 
 /* ---- who else was there ---- */

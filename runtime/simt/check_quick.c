@@ -73,11 +73,9 @@ static bool touch_lanes_bits(const struct access *a, const struct span *s, uint3
     return !lacking;
 }
 
-/* Lanes 0 to 15 from at[0] on, the others from at[1] on, of which only those of one half are meant where `halves` is 1
- * or 2. */
-static bool quick_global(struct access *a, int64_t step, const uint64_t at[2], unsigned halves)
+/* Lanes m, all or a half, of which 0 to 15 touch what is from at[0] on, the others from at[1] on. */
+static bool quick_global(struct access *a, int64_t step, const uint64_t at[2], uint32_t m)
 {
-    uint32_t m = halves ? UINT32_C(0xffff) << 16 * (halves - 1) : FULL;
     const struct span *s = &a->block->spans[a->insn->d2];
     unsigned reach = (unsigned)(step < 0 ? -step : step) * 15 + a->bytes;
     int64_t back = step < 0 ? 15 * step : 0;
@@ -86,11 +84,12 @@ static bool quick_global(struct access *a, int64_t step, const uint64_t at[2], u
         if (!inside(s, low, reach) || at[h] & (a->bytes - 1)) return false;
         if (a->block->worker->tallied) simt_tally_reach(a->block->worker, low, low + reach);
     }
-    if (!halves && step == a->bytes && a->bytes >= 4 && !((at[0] | at[1]) % LINE) && touch_lines(a, s, at)) return true;
-    if (!s->written && (s->quiet || (!halves && simt_race_steps(a, at, step)))) return true;
+    if (m == FULL && step == a->bytes && a->bytes >= 4 && !((at[0] | at[1]) % LINE) && touch_lines(a, s, at))
+        return true;
+    if (!s->written && (s->quiet || (m == FULL && simt_race_steps(a, at, step)))) return true;
     for (unsigned l = 0; l < SIMT_WARP; l++) a->at[l] = at[l / 16] + (uint64_t)step * (l % 16);
     if (!touch_lanes_bits(a, s, m)) return false;
-    if (!s->quiet && (halves || !simt_race_steps(a, at, step))) simt_race_touch(a, m, false);
+    if (!s->quiet && (m != FULL || !simt_race_steps(a, at, step))) simt_race_touch(a, m, false);
     return true;
 }
 
@@ -169,21 +168,6 @@ static void write_addresses(struct warp *w, const struct insn *i, int64_t step, 
     }
 }
 
-/* Of lanes w->parted. */
-static bool check_some(struct warp *w, uint32_t pc, int64_t step, const uint64_t at[2], uint64_t more)
-{
-    const struct block *b = w->worker->observed;
-    const struct insn *i = &w->code[pc];
-    unsigned site = b->check->site_of[pc];
-    bool once = i->space == PTX_GLOBAL && b->spans[i->d2].once && !b->check->sites[site].fetches;
-    bool fits = once && !atomic_load_explicit(&b->check->no_memory, memory_order_relaxed);
-    w->pc = pc;
-    if (fits && !may_meet_copies(b, b->check->sites[site].access) && simt_once_rows(w, i, site, step, at, w->parted))
-        return true;
-    write_addresses(w, i, step, at);
-    return simt_check_quick(w, pc, QUICK_SCATTERED, w->parted, 0, more);
-}
-
 /* A compare-and-swap in global memory, or what one then expects: does it say nothing new? */
 static bool tries_again(const struct simt_check *c, const struct warp *w, const struct insn *i, uint32_t m)
 {
@@ -194,19 +178,18 @@ static bool tries_again(const struct simt_check *c, const struct warp *w, const 
 
 static const uint32_t of_halves[] = {FULL, 0xffff, 0xffff0000}; /* lanes */
 
-bool simt_check_quick(struct warp *w, uint64_t pc, int64_t step, uint64_t first, uint64_t second, uint64_t more)
+static bool check(struct warp *w, uint32_t pc, int64_t step, uint64_t first, uint64_t second, uint64_t more)
 {
     struct block *b = w->worker->observed;
     const uint64_t at[2] = {first, second};
     struct access a;
-    if (pc & QUICK_SOME) return check_some(w, (uint32_t)pc, step, at, more);
-    w->pc = (uint32_t)pc;
+    w->pc = pc;
     const struct insn *i = &w->code[pc];
     unsigned site = b->check->site_of[pc];
     const uint32_t m = step == QUICK_SCATTERED ? (uint32_t)first : FULL;
     bool mine = step == QUICK_SCATTERED && i->space == PTX_GLOBAL && b->spans[i->d2].mine;
     if (mine && !may_meet_copies(b, b->check->sites[site].access) && simt_race_own_again(w, i, site, m)) return true;
-    bool steady = i->space == PTX_SHARED && is_steady(b, (uint32_t)pc);
+    bool steady = i->space == PTX_SHARED && is_steady(b, pc);
     if (steady && (step != QUICK_SCATTERED || !b->check->program->places[pc].unsteady)) return true;
     if (steady) return reads_still(b->check, w, i, m);
     if (step == QUICK_SCATTERED && is_among_atomics(b->check, w, i, m)) return true;
@@ -231,12 +214,50 @@ bool simt_check_quick(struct warp *w, uint64_t pc, int64_t step, uint64_t first,
     if (step == QUICK_SCATTERED)
         return i->space == PTX_GLOBAL ? scattered_global(&a, m, (uint32_t)more) : scattered_shared(&a, m);
     if (i->space == PTX_GLOBAL) {
-        if (!quick_global(&a, step, at, halves)) return false;
+        if (!quick_global(&a, step, at, of_halves[halves])) return false;
         if (more << 32 && !halves) simt_race_quiet(w, i, (uint32_t)more - 1, step);
         return true;
     }
     simt_shared_series(&a, step, at, (uint32_t)more, (int32_t)(more >> 32));
     return true;
+}
+
+/* Of lanes m by equal steps. */
+static bool check_some(struct warp *w, uint32_t pc, int64_t step, const uint64_t at[2], uint32_t m, uint64_t more)
+{
+    const struct block *b = w->worker->observed;
+    const struct insn *i = &w->code[pc];
+    unsigned site = b->check->site_of[pc];
+    bool once = i->space == PTX_GLOBAL && b->spans[i->d2].once && !b->check->sites[site].fetches;
+    bool fits = once && !atomic_load_explicit(&b->check->no_memory, memory_order_relaxed);
+    w->pc = pc;
+    if (fits && !may_meet_copies(b, b->check->sites[site].access) && simt_once_rows(w, i, site, step, at, m))
+        return true;
+    write_addresses(w, i, step, at);
+    return check(w, pc, QUICK_SCATTERED, m, 0, more);
+}
+
+/* Of those lanes that have threads; the others repeat them. */
+static bool check_threads(struct warp *w, uint64_t pc, int64_t step, const uint64_t at[2], uint64_t more)
+{
+    const struct insn *i = &w->code[(uint32_t)pc];
+    const struct span *s = &((struct block *)w->worker->observed)->spans[i->d2];
+    bool scattered = step == QUICK_SCATTERED, row = !scattered && !(pc & QUICK_SOME);
+    uint32_t m = w->threads & (scattered ? (uint32_t)at[0] : row ? FULL : w->parted);
+    if (!m) return true;
+    if (scattered) return check(w, (uint32_t)pc, step, m, 0, more);
+    if (!check_some(w, (uint32_t)pc, step, at, m, row ? 0 : more)) return false;
+    if (row && i->space == PTX_GLOBAL && more << 32 && at[0] - s->low < s->high - s->low)
+        simt_race_window(w, i, (uint32_t)more - 1, step, at[0]);
+    return true;
+}
+
+bool simt_check_quick(struct warp *w, uint64_t pc, int64_t step, uint64_t first, uint64_t second, uint64_t more)
+{
+    const uint64_t at[2] = {first, second};
+    if (w->exists != w->threads) return check_threads(w, pc, step, at, more);
+    if (pc & QUICK_SOME) return check_some(w, (uint32_t)pc, step, at, w->parted, more);
+    return check(w, (uint32_t)pc, step, first, second, more);
 }
 
 /* Loads of lanes m from memory where nobody can race and all was written, as where the instruction was last. */

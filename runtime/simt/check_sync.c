@@ -261,10 +261,10 @@ static bool is_divergent(const struct worker *k, uint32_t id)
     const struct place *places = k->program->places, *first = NULL;
     for (uint32_t j = 0; j < k->warp_count; j++) {
         const struct warp *w = &k->warps[j];
-        if (w->exists & ~w->alive) return true;
+        if (w->threads & ~w->alive) return true;
         for (uint32_t n = 0; n < w->split_count; n++) {
             const struct split *s = &w->splits[n];
-            if (s->state != SPLIT_BARRIER || s->barrier != id) continue;
+            if (s->state != SPLIT_BARRIER || s->barrier != id || !(s->mask & w->threads)) continue;
             const struct place *p = &places[s->pc];
             if (first && (p->line != first->line || p->file != first->file)) return true;
             first = p;
@@ -284,7 +284,7 @@ static void report_divergence(struct block *b, uint32_t id)
         struct warp *w = &k->warps[j];
         for (unsigned lane = 0; lane < SIMT_WARP && !r.has_other;
              lane++) { /* in this order whatever branch ran first */
-            const struct split *s = split_of(w, lane);
+            const struct split *s = w->threads >> lane & 1 ? split_of(w, lane) : NULL;
             if (!s || s->state != SPLIT_BARRIER || s->barrier != id || lane != (unsigned)__builtin_ctz(s->mask))
                 continue;
             const struct place *p = &places[s->pc];
@@ -300,7 +300,7 @@ static void report_divergence(struct block *b, uint32_t id)
     }
     for (uint32_t j = 0; j < k->warp_count && first && !r.has_other && !bar->expected; j++) {
         struct warp *w = &k->warps[j];
-        uint32_t gone = w->exists & ~w->alive;
+        uint32_t gone = w->threads & ~w->alive;
         if (!gone) continue;
         unsigned lane = (unsigned)__builtin_ctz(gone);
         r.other = simt_party_at(w, b->exit_pc[j * SIMT_WARP + lane], lane, ACCESS_NONE);

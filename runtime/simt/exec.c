@@ -31,18 +31,18 @@ static void repeat_threads(struct warp *w, const unsigned block[3])
 static void place_threads(struct warp *w, const unsigned block[3])
 {
     uint32_t n = block[0] * block[1] * block[2], t = (uint32_t)w->index * SIMT_WARP;
+    w->threads = n - t < SIMT_WARP ? (1u << (n - t)) - 1 : FULL;
     w->jit = n - t < SIMT_WARP ? w->worker->jit.last : w->worker->jit.full;
     if (w->jit && n - t < SIMT_WARP) {
         repeat_threads(w, block);
         return;
     }
     uint32_t x = t % block[0], y = t / block[0] % block[1], z = t / block[0] / block[1];
-    w->exists = 0;
+    w->exists = w->threads;
     for (uint32_t l = 0; l < SIMT_WARP; l++) {
         w->tid[0][l] = x;
         w->tid[1][l] = y;
         w->tid[2][l] = z;
-        if (t + l < n) w->exists |= 1u << l;
         if (++x < block[0]) continue;
         x = 0;
         if (++y < block[1]) continue;

@@ -115,6 +115,7 @@ struct warp {
     const struct insn *code;
     int index; /* in the block */
     uint32_t alive, exists;
+    uint32_t threads; /* lanes of threads; others that exist repeat them: exec.c */
     uint32_t current, split_count;
     uint32_t stop; /* the running split may merge or must yield at this pc */
     bool forced;   /* a split runs out of order, for fairness */
@@ -141,6 +142,16 @@ struct warp {
     uint32_t met_cluster; /* lanes that arrived at the cluster's barrier: all have since, they must not wait */
     uint32_t at_cluster;  /* lanes that arrived at it in this phase */
 };
+
+/* The lanes, and those that repeat one of them. */
+static inline uint32_t simt_with_repeats(const struct warp *w, uint32_t m)
+{
+    uint32_t n = (uint32_t)__builtin_popcount(w->threads);
+    if (w->exists == w->threads) return m;
+    if (n & (n - 1)) return m | (m >> (n - 1) & 1 ? ~w->threads : 0); /* as simt_jit_thread has it */
+    for (; n < SIMT_WARP; n *= 2) m |= m << n;
+    return m;
+}
 
 struct barrier {
     uint32_t arrived[32]; /* lanes by warp */

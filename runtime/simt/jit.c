@@ -41,7 +41,7 @@ struct waits {             /* where lanes wait that have parted */
 struct jit_code {
     struct jit_code *next;
     const struct function *function;
-    unsigned watched; /* 0: for no observer, else above its way of watching */
+    unsigned watched; /* as watched_by has it */
     struct jit_form special[SR_TID_Z + 1];
     unsigned block[3]; /* the shape of those it was last asked for, */
     bool part;         /* and whether for their last warp, which has not 32 threads */
@@ -181,7 +181,7 @@ static bool list_zones(struct jit_code *c, const struct jit *j)
  * what another lane does. That is nothing more where it computes, loads, and stores the same number in the same place.
  * It would be with atomics, in what looks across lanes or tells them apart, in calls, and where threads wait for what
  * others store: then the two might see different things. The barrier is that of all threads, who need not be counted.
- */
+ * An observer is told of those lanes alone that have threads (warp->threads). */
 static bool may_repeat(const struct jit *j)
 {
     for (uint32_t k = 0; k < j->count; k++) {
@@ -196,7 +196,7 @@ static bool may_repeat(const struct jit *j)
     return true;
 }
 
-static void build(struct jit_code *c, const struct simt_program *p, int bits, const struct simt_observer *o)
+static void build(struct jit_code *c, const struct simt_program *p, int bits, const struct simt_observer *o, bool part)
 {
     struct jit j = {.bits = bits, .program = p, .function = c->function, .range_count = c->first_range};
     const struct function *f = c->function;
@@ -204,7 +204,7 @@ static void build(struct jit_code *c, const struct simt_program *p, int bits, co
     j.permutes_bytes = bits == 512 && __builtin_cpu_supports("avx512vbmi");
     j.multiplies_bytes = bits == 512 && __builtin_cpu_supports("avx512vnni");
 #endif
-    if (o) j.watch = o->watch, j.quick = o->quick, j.times = o->times;
+    if (o) j.watch = o->watch, j.quick = o->quick, j.times = o->times, j.repeats = part;
     memcpy(j.special, c->special, sizeof j.special);
     if (f->frame_bytes <= MAX_FRAME && f->end - f->setup <= MAX_CODE && simt_jit_describe(&j) && simt_jit_analyse(&j) &&
         simt_jit_write(&j) && list_entries(c, &j) && list_zones(c, &j)) {
@@ -240,11 +240,6 @@ static bool same_forms(const struct jit_form *a, const struct jit_form *b)
     return true;
 }
 
-static unsigned watched_by(const struct simt_observer *o)
-{
-    return o ? 1 + o->way : 0;
-}
-
 /* What code is wanted for: a block's full warps, or its last one, whose ranges must not be those of `full`. */
 struct wish {
     const struct simt_program *program;
@@ -255,9 +250,15 @@ struct wish {
     const struct jit_code *full;
 };
 
+/* 0: for no observer, else by its way of watching; one is not told of the last warp's lanes as of others. */
+static unsigned watched_by(const struct wish *w)
+{
+    return w->observer ? 1 + 2 * w->observer->way + w->part : 0;
+}
+
 static bool is_of(const struct jit_code *c, const struct wish *w)
 {
-    return c->function == w->function && c->watched == watched_by(w->observer) &&
+    return c->function == w->function && c->watched == watched_by(w) &&
            (!w->full || c == w->full || c->first_range >= w->full->end_range);
 }
 
@@ -270,10 +271,10 @@ static struct jit_code *code_of_forms(struct jit_code **list, const struct wish 
     while (c && !(is_of(c, w) && same_forms(c->special, special))) c = c->next;
     if (!c && (c = rt_calloc(1, sizeof *c))) {
         c->function = w->function;
-        c->watched = watched_by(w->observer);
+        c->watched = watched_by(w);
         c->first_range = w->full ? w->full->end_range : 0;
         memcpy(c->special, special, sizeof special);
-        build(c, w->program, vector_bits(), w->observer);
+        build(c, w->program, vector_bits(), w->observer, w->part);
         c->next = *list;
         *list = c;
     }
@@ -304,7 +305,7 @@ struct jit_codes simt_jit_codes(const struct simt_program *p, const struct funct
     struct wish w = {p, f, o, block, false, NULL};
     pthread_mutex_lock(&lock);
     if (threads >= SIMT_WARP) codes.full = find_code(list, &w);
-    if (threads % SIMT_WARP && !o && (threads < SIMT_WARP || (codes.full && codes.full->repeats))) {
+    if (threads % SIMT_WARP && (threads < SIMT_WARP || (codes.full && codes.full->repeats))) {
         w.part = true;
         w.full = codes.full;
         codes.last = find_code(list, &w);

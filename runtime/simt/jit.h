@@ -33,8 +33,7 @@ struct jit_range {
 /* The code of a program's entry for blocks of this shape, generated at the first call: for launches that nobody
  * watches, or for those whose observer has `quick`, which watches the same in all launches of a program. NULL where
  * there is none: the block has no such warp, the processor or the system does not allow it, LUNARRAY_JIT is 0, memory
- * ran out, or for the last warp, when the kernel or its observer would notice lanes that repeat others. Any thread may
- * ask. */
+ * ran out, or for the last warp, when the kernel would notice lanes that repeat others. Any thread may ask. */
 struct jit_codes simt_jit_codes(const struct simt_program *p, const struct function *f, const unsigned block[3],
                                 const struct simt_observer *o);
 /* An index of the thread that a lane stands for, in a last warp of fewer than 32 that runs such code as a whole one. */

@@ -89,8 +89,9 @@ struct jit_place {
 
 enum { JIT_ROWS = 16, JIT_PARAMETERS = 512, JIT_ZONES = 256, JIT_WORDS = 64 };
 struct jit {
-    int bits;              /* of a vector: 512 with AVX-512, 256 with AVX2 */
-    bool permutes_bytes;   /* of a whole vector: AVX-512 VBMI */
+    int bits;            /* of a vector: 512 with AVX-512, 256 with AVX2 */
+    bool repeats;        /* watched code for a last warp, some of whose lanes repeat others: it claims nothing for 32 */
+    bool permutes_bytes; /* of a whole vector: AVX-512 VBMI */
     bool multiplies_bytes; /* and adds up the products: AVX-512 VNNI */
     const struct simt_program *program;
     const struct function *function;

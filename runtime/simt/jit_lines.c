@@ -349,7 +349,8 @@ int simt_jit_rows(const struct jit *j, const struct jit_insn *n, struct jit_form
 {
     const struct insn *i = n->i;
     int bytes = i->size;
-    if (!simt_jit_is_watched(j, i) || n->op || i->count != 1 || bytes != (n->wide ? 8 : 4) || form_step(f) != bytes)
+    if (j->repeats || !simt_jit_is_watched(j, i) || n->op || i->count != 1 || bytes != (n->wide ? 8 : 4) ||
+        form_step(f) != bytes)
         return 0;
     return bytes == 4 && f.kind == FORM_LINEAR && f.skip == 16 * bytes ? 1 : 2;
 }

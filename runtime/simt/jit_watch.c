@@ -52,7 +52,7 @@ static bool ends_stretch(const struct jit *j, const struct jit_insn *m, uint16_t
 /* The loads of shared memory behind n that it speaks for; they are marked. */
 static void gather_group(struct jit *j, const struct jit_insn *n, struct group *g)
 {
-    if (n->kind != JK_LOAD || !n->op) return;
+    if (n->kind != JK_LOAD || !n->op || j->repeats) return;
     int64_t last = n->i->imm, limit = g->step ? MOST_BYTES / (16 * g->bytes) : MOST_TOGETHER;
     uint32_t end = j->block->end;
     for (uint32_t k = (uint32_t)(n - j->code) + 1; k < end && g->count < limit; k++) {
@@ -129,7 +129,7 @@ static bool find_words(const struct jit *j, const struct jit_insn *n, const int 
         return false;
     if (bytes % 32 ? bytes > 32 : bytes % vector) return false;
     bool apart = f.kind == FORM_PAIR || skip >= bytes || skip <= -bytes;
-    bool own = g->step && apart && g->count == 1 && (g->bytes == 4 || g->bytes == 8 || g->bytes == 16);
+    bool own = g->step && apart && !j->repeats && g->count == 1 && (g->bytes == 4 || g->bytes == 8 || g->bytes == 16);
     *w = (struct jit_words){.bases = bases,
                             .offsets = {(int32_t)n->i->imm, (int32_t)(n->i->imm + skip)},
                             .halves = same ? 1 : 2,
@@ -140,7 +140,7 @@ static bool find_words(const struct jit *j, const struct jit_insn *n, const int 
                             .step = g->step,
                             .count = g->count,
                             .stride = g->stride};
-    w->claims = own || !g->step || same;
+    w->claims = !j->repeats && (own || !g->step || same);
     return n->kind == JK_LOAD || own;
 }
 
@@ -279,7 +279,7 @@ static void claim_row(struct jit *j, const struct jit_insn *n, int base, int fir
 
 struct jit_row simt_jit_take_row(struct jit *j, const struct jit_insn *n)
 {
-    bool words = n->op == 1 && simt_jit_is_watched(j, n->i) && n->i->size == 4 && n->i->count == 1;
+    bool words = n->op == 1 && simt_jit_is_watched(j, n->i) && n->i->size == 4 && n->i->count == 1 && !j->repeats;
     if (!words) return (struct jit_row){-1, -1};
     return (struct jit_row){simt_jit_new_gpr(j), simt_jit_new_vector(j)};
 }

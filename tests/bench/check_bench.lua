@@ -1,7 +1,8 @@
 -- What checks cost kernels with shared memory, those whose threads walk rows, and those that touch places which are
 -- looked up or stand between those of others, or update such places by compare-and-swap, or meet in groups, by locks or
--- across the grid: by kernel the ratio of checked to unchecked launches, and both times, the worst first. A word after
--- the script's name chooses those with it in their names; LUNARRAY_THREADS says how many threads run.
+-- across the grid, and those of few threads a block: by kernel the ratio of checked to unchecked launches, and both
+-- times, the worst first. A word after the script's name chooses those with it in their names; LUNARRAY_THREADS says
+-- how many threads run.
 local gpu = gpu or require "lunarray"
 local pattern = ...
 local file <close> = assert(io.open("tests/bench/shared_kernels.cu"))
@@ -166,6 +167,20 @@ case("grid_steps", function()
   turns:fill(0)
   g.grid_steps(8, 256)(ft, fx, turns, 40)
 end)
+
+local few_file <close> = assert(io.open("tests/bench/few_kernels.cu"))
+local few = gpu.kernel(few_file:read "a")
+local counts, descending = gpu.zeros(1, "int64"), gpu.range(300, 1, -1):to("float32")
+case("count_alone", function() few.count_alone(1, 1)(counts, 300000) end)
+case("sort_alone", function()
+  ft[{ { 1, 300 } }] = descending
+  few.sort_alone(1, 1)(ft, 300)
+end)
+case("matmul_few 4x4", function() few.matmul_few({ 40, 40 }, { 4, 4 })(fi, fb, fo, 160) end)
+case("matmul_few 10x10", function() few.matmul_few({ 16, 16 }, { 10, 10 })(fi, fb, fo, 160) end)
+case("add_few 10", function() few.add_few(10000, 10)(fi, fb, fo, 99990) end)
+case("add_few 48", function() few.add_few(n // 48, 48)(fi, fb, fo, n) end)
+case("align_few", function() few.align_few(1024, 16)(ii, ii, oi, 10) end)
 
 local rows = {}
 for _, c in ipairs(cases) do

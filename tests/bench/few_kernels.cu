@@ -1,0 +1,56 @@
+// Blocks of fewer threads than a warp has lanes, as first programs have them.
+extern "C" {
+__global__ void count_alone(long long *out, int n)
+{
+    long long sum = 0;
+    for (int i = 0; i < n; i++) sum += i % 3;
+    out[blockIdx.x] = sum;
+}
+
+__global__ void sort_alone(float *x, int n)
+{
+    for (int k = 0; k < n; k++)
+        for (int j = 0; j < n - 1 - k; j++)
+            if (x[j] > x[j + 1]) {
+                float t = x[j];
+                x[j] = x[j + 1];
+                x[j + 1] = t;
+            }
+}
+
+__global__ void matmul_few(const float *a, const float *b, float *c, int n)
+{
+    int i = blockIdx.y * blockDim.y + threadIdx.y, j = blockIdx.x * blockDim.x + threadIdx.x;
+    float sum = 0;
+    for (int k = 0; k < n; k++) sum += a[i * n + k] * b[k * n + j];
+    c[i * n + j] = sum;
+}
+
+__global__ void add_few(const float *a, const float *b, float *c, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) c[i] = a[i] + b[i];
+}
+
+// Needleman and Wunsch's table, a tile of 16 x 16 by its diagonals, whose first row and column are there.
+__global__ void align_few(const int *match, const int *edge, int *out, int penalty)
+{
+    __shared__ int s[17][17], m[16][16];
+    int t = threadIdx.x, at = blockIdx.x * 256;
+    for (int k = 0; k < 16; k++) m[k][t] = match[at + 16 * k + t];
+    s[t + 1][0] = edge[blockIdx.x * 32 + t];
+    s[0][t + 1] = edge[blockIdx.x * 32 + 16 + t];
+    if (t == 0) s[0][0] = 0;
+    __syncthreads();
+    for (int d = 0; d < 31; d++) {
+        int y = d - t;
+        if (y >= 0 && y < 16) {
+            int best = s[y][t] + m[y][t], left = s[y + 1][t] - penalty, above = s[y][t + 1] - penalty;
+            best = best > left ? best : left;
+            s[y + 1][t + 1] = best > above ? best : above;
+        }
+        __syncthreads();
+    }
+    for (int k = 0; k < 16; k++) out[at + 16 * k + t] = s[k + 1][t + 1];
+}
+}
