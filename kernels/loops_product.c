@@ -179,61 +179,78 @@ COMPLEX(complex_64, c64)
 COMPLEX(complex_128, c128)
 
 /* The sum of n products. Of float32, up to DOT_RUN of a lane are added in float32 before they become double, of which a
- * register has half as many. */
+ * register has half as many. Vectors are as wide as registers: compilers keep wider ones in memory. */
 #define DOT_RUN   8
 #define DOT_LANES 32
-typedef float floats __attribute__((vector_size(64)));
-typedef float half_of_floats __attribute__((vector_size(32)));
-typedef double doubles __attribute__((vector_size(64)));
-#define DOT_FLOATS (sizeof(floats) / sizeof(float))
+#define DOT_STEP  64 /* floats that are added to lanes of their own */
+#if defined __AVX512F__
+#define DOT_WIDTH 64
+#elif defined __AVX2__
+#define DOT_WIDTH 32
+#else
+#define DOT_WIDTH 16
+#endif
+typedef float floats __attribute__((vector_size(DOT_WIDTH)));
+typedef float half_of_floats __attribute__((vector_size(DOT_WIDTH / 2)));
+typedef double doubles __attribute__((vector_size(DOT_WIDTH)));
+#define DOT_FLOATS   (sizeof(floats) / sizeof(float))
+#define DOT_PARTS    (DOT_WIDTH == 64 ? 4 : 8) /* vectors of sums that stay in registers */
+#define EACH_PART(k) _Pragma("GCC unroll 8") for (size_t k = 0; k < DOT_PARTS; k++)
 
-static inline __attribute__((always_inline)) void add_floats(doubles *sums, const floats *values)
+static inline __attribute__((always_inline)) floats products(const float *a, const float *b)
 {
-    half_of_floats half[2];
-    memcpy(half, values, sizeof half);
-    sums[0] += __builtin_convertvector(half[0], doubles);
-    sums[1] += __builtin_convertvector(half[1], doubles);
+    floats x, y;
+    memcpy(&x, a, sizeof x);
+    memcpy(&y, b, sizeof y);
+    return x * y;
 }
 
-#define PRODUCTS(to, op, at)                                                                                           \
-    {                                                                                                                  \
-        floats x, y;                                                                                                   \
-        memcpy(&x, a + (at), sizeof x);                                                                                \
-        memcpy(&y, b + (at), sizeof y);                                                                                \
-        to op x *y;                                                                                                    \
-    }
+static inline __attribute__((always_inline)) void add_floats(double *sums, floats values)
+{
+    half_of_floats half[2];
+    doubles to[2];
+    memcpy(half, &values, sizeof half);
+    memcpy(to, sums, sizeof to);
+    to[0] += __builtin_convertvector(half[0], doubles);
+    to[1] += __builtin_convertvector(half[1], doubles);
+    memcpy(sums, to, sizeof to);
+}
+
+static double fold_dot(const double *sums)
+{
+    double sum[8];
+    for (int i = 0; i < 8; i++)
+        sum[i] = ((sums[i] + sums[32 + i]) + (sums[16 + i] + sums[48 + i])) +
+                 ((sums[8 + i] + sums[40 + i]) + (sums[24 + i] + sums[56 + i]));
+    return ((sum[0] + sum[4]) + (sum[2] + sum[6])) + ((sum[1] + sum[5]) + (sum[3] + sum[7]));
+}
+
 static double dot_F32(const void *pa, const void *pb, size_t n)
 {
     const float *a = pa, *b = pb;
-    const size_t step = 4 * DOT_FLOATS, whole = n / step * step;
-    doubles sums[8] = {0};
+    const size_t whole = n / DOT_STEP * DOT_STEP;
+    _Alignas(64) double sums[DOT_STEP] = {0};
     size_t i = 0;
     for (size_t end; i < whole; i = end) {
-        floats part[4];
-        end = whole - i < DOT_RUN * step ? whole : i + DOT_RUN * step;
-        _Pragma("GCC unroll 4") for (size_t k = 0; k < 4; k++)
-            PRODUCTS(part[k], =, i + k * DOT_FLOATS) for (size_t j = i + step; j < end; j += step)
-        {
-            _Pragma("GCC unroll 4") for (size_t k = 0; k < 4; k++) PRODUCTS(part[k], +=, j + k * DOT_FLOATS)
+        end = whole - i < DOT_RUN * DOT_STEP ? whole : i + DOT_RUN * DOT_STEP;
+        for (size_t lane = 0; lane < DOT_STEP; lane += DOT_PARTS * DOT_FLOATS) {
+            floats part[DOT_PARTS];
+            const float *x = a + lane, *y = b + lane;
+            EACH_PART(k) part[k] = products(x + i + k * DOT_FLOATS, y + i + k * DOT_FLOATS);
+            for (size_t j = i + DOT_STEP; j < end; j += DOT_STEP)
+                EACH_PART(k) part[k] += products(x + j + k * DOT_FLOATS, y + j + k * DOT_FLOATS);
+            EACH_PART(k) add_floats(sums + lane + k * DOT_FLOATS, part[k]);
         }
-        _Pragma("GCC unroll 4") for (size_t k = 0; k < 4; k++) add_floats(sums + 2 * k, part + k);
     }
-    for (; n - i >= DOT_FLOATS; i += DOT_FLOATS) {
-        floats part;
-        PRODUCTS(part, =, i)
-        add_floats(sums, &part);
+    for (; n - i >= 16; i += 16)
+        for (size_t k = 0; k < 16; k += DOT_FLOATS) add_floats(sums + k, products(a + i + k, b + i + k));
+    if (n - i >= 8) {
+        for (size_t k = 0; k < 8; k++) sums[16 + k] += (double)(a[i + k] * b[i + k]);
+        i += 8;
     }
-    if (n - i >= DOT_FLOATS / 2) {
-        half_of_floats x, y;
-        memcpy(&x, a + i, sizeof x);
-        memcpy(&y, b + i, sizeof y);
-        sums[2] += __builtin_convertvector(x * y, doubles);
-        i += DOT_FLOATS / 2;
-    }
-    const doubles sum = ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
     double rest = 0;
     for (; i < n; i++) rest += (double)(a[i] * b[i]);
-    return rest + (((sum[0] + sum[4]) + (sum[2] + sum[6])) + ((sum[1] + sum[5]) + (sum[3] + sum[7])));
+    return rest + fold_dot(sums);
 }
 
 static double dot_F64(const void *pa, const void *pb, size_t n)

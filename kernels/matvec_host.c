@@ -4,6 +4,7 @@
 #include <string.h>
 #include "kernels/loops.h"
 #include "kernels/matmul.h"
+#include "kernels/reduce.h"
 #include "runtime/interrupt.h"
 #include "runtime/threads.h"
 
@@ -199,5 +200,23 @@ bool kn_matvec_host(const struct kn_product *p, enum rt_status *status, struct r
     } else {
         return false;
     }
+    return true;
+}
+
+bool kn_small_dot(const struct rt_array *a, const struct rt_array *b, enum rt_dtype *t, void *element)
+{
+    const enum rt_dtype dtype = a->dtype;
+    if ((dtype != RT_FLOAT32 && dtype != RT_FLOAT64) || b->dtype != dtype || a->ndim != 1 || b->ndim != 1) return false;
+    if (a->shape[0] != b->shape[0] || !kn_is_small(a) || !kn_is_small(b)) return false;
+    if (rt_array_device(a) != rt_array_device(b)) return false;
+    const struct kn_loops *l = kn_host_loops();
+    const int64_t n = a->shape[0];
+    *t = dtype;
+    if (n >= 2 && n <= FEW) {
+        l->product->dots[dtype](rt_array_host(a), 0, rt_array_host(b), 0, element, 1, n);
+        return true;
+    }
+    const double sum = l->product->dot[dtype == RT_FLOAT64](rt_array_host(a), rt_array_host(b), (size_t)n);
+    l->convert[KN_F64][dtype](element, &sum, 1);
     return true;
 }

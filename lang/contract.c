@@ -13,6 +13,12 @@ static int finish(lua_State *L)
 
 static int multiply(lua_State *L, const struct rt_array *a, const struct rt_array *b)
 {
+    enum rt_dtype t;
+    _Alignas(16) char element[RT_ELEMENT];
+    if (kn_small_dot(a, b, &t, element)) {
+        lg_push_scalar(L, t, element);
+        return 1;
+    }
     struct rt_array *out = lg_new_array(L);
     lg_check(L, kn_matmul(a, b, out, lg_error_box(L)));
     return finish(L);

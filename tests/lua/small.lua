@@ -353,4 +353,23 @@ t.every("operations on rows, columns, numbers and halves", function(device)
   t.same(row:add_(row[1]):totable(), { { 2, 4, 6 }, { 5, 7, 9 } })
 end)
 
+-- A matrix of one row goes the long way.
+t.every("products of vectors", function(device)
+  gpu.seed(21)
+  for _, dtype in ipairs { "float32", "float64", "float16", "int32" } do
+    for _, n in ipairs(device == "cpu" and { 1, 2, 63, 64, 65, 100, 1000, 2048, 2049 } or { 1, 70 }) do
+      local x, y = (gpu.randn(n + 1, "float64", device) * 9):to(dtype), (gpu.randn(n, "float64", device) * 9):to(dtype)
+      for _, a in ipairs { x["1:-2"], x["2:"], gpu.evaluate(x:flip()["2:"]) } do
+        local want, what = bits(a:reshape(1, n):matmul(y)[1]), dtype .. " " .. n
+        t.eq(bits(a:dot(y)), want, what)
+        t.eq(bits(y:matmul(a)), want, what)
+        t.eq(math.type(a:dot(y)), math.type(a:sum()), what)
+      end
+    end
+  end
+  local x = gpu.ones(3, device)
+  t.eq(x:dot(gpu.array({ 1, 2, 3 }, "float64", device)), 6.0)
+  t.raises({ "3", "4" }, x.dot, x, gpu.ones(4, device))
+end)
+
 t.done()

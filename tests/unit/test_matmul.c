@@ -1,4 +1,5 @@
 /* Matrix products of all shapes, dtypes and layouts, against sums in long double. */
+#include "tests/unit/levels.h"
 #include "tests/unit/reference.h"
 
 static double at(const struct rt_array *a, int64_t row, int64_t column)
@@ -86,6 +87,29 @@ TEST(matmul_vectors)
     check_product(&t, &x, RT_FLOAT32, 1e-5);
     OK(rt_array_slice(&x, 0, 69, 35, -2, &r, e));
     check_product(&r, &r, RT_FLOAT32, 1e-5);
+}
+
+/* The bits of products of vectors of all short lengths, and of some long ones. */
+static uint64_t bits_of_dots(void)
+{
+    static const enum rt_dtype dtypes[] = {RT_FLOAT32, RT_FLOAT64};
+    uint64_t sum = 0;
+    for (int i = 0; i < 2; i++)
+        for (int64_t n = 1; n < 50000; n += n < 600 ? 1 : 7001) {
+            ARRAYS a = test_array(dtypes[i], 1, &n, 3, false), b = test_array(dtypes[i], 1, &n, 4, false), out = {0};
+            if (kn_matmul(&a, &b, &out, NULL) != RT_OK) return 0;
+            const unsigned char *p = rt_array_host(&out);
+            for (size_t j = 0; j < rt_dtypes[out.dtype].size; j++) sum = (sum ^ p[j]) * 0x100000001b3u;
+            rt_array_release(&a);
+            rt_array_release(&b);
+            rt_array_release(&out);
+        }
+    return sum;
+}
+
+TEST(every_instruction_set_gives_the_same_dots)
+{
+    check_levels(bits_of_dots);
 }
 
 TEST(matmul_views)
