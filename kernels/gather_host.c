@@ -355,6 +355,7 @@ static bool do_block(struct pass *p, const struct stretch *s, size_t n)
     if (pick_block(p, s, n) || put_block(p, s, n)) return true;
     const struct kn_space *space = &p->trip->space;
     int64_t offsets[BLOCK], stride = space->strides[KN_TRIP_DENSE][space->ndim - 1];
+    memset(offsets, 0, n * sizeof *offsets); /* the rest of the block is not used */
     size_t good = find_offsets(p, s, p->access == KN_CHECK ? NULL : offsets, n);
     if (good < n) {
         note_bad(p, s->position + (int64_t)good);
