@@ -364,10 +364,21 @@ static void block_end(struct simt_observer *o, struct worker *k)
 }
 
 /* ---- instructions ---- */
+/* Is one of the 32 divisors 0? */
+static bool is_any_zero(const struct warp *w, const struct insn *i, bool wide)
+{
+    const uint32_t *narrow = u32_at(w->frame->regs, i->b);
+    const uint64_t *all = u64_at(w->frame->regs, i->b);
+    uint32_t zeros = 0;
+    for (int l = 0; !wide && l < SIMT_WARP; l++) zeros |= narrow[l] == 0;
+    for (int l = 0; wide && l < SIMT_WARP; l++) zeros |= all[l] == 0;
+    return zeros != 0;
+}
+
 static void check_division(struct simt_check *c, struct warp *w, const struct insn *i, uint32_t m)
 {
     bool wide = ptx_type_size((enum ptx_type)i->type) == 8;
-    if (c->program->places[w->pc].early) return;
+    if (!is_any_zero(w, i, wide) || c->program->places[w->pc].early) return;
     EACH_LANE(l, m)
     {
         if (wide ? u64_at(w->frame->regs, i->b)[l] != 0 : u32_at(w->frame->regs, i->b)[l] != 0) continue;

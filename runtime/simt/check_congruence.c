@@ -72,3 +72,42 @@ struct congruence simt_congruence_of(const struct term *t, const struct sum *s, 
     default: return r;
     }
 }
+
+/* ---- bits of numbers ---- */
+/* Has each thread one such number, however often it comes there? */
+static bool is_steady(const struct simt_sums *l, int term)
+{
+    const struct sum *s = &l->of[(uint32_t)term - l->first];
+    return (s->known || (s->partly && is_steady(l, s->rest.of - 1))) && !s->step && !s->grain;
+}
+
+bool simt_sums_same_rest(const struct simt_sums *l, const struct rest *a, const struct rest *b)
+{
+    if (!a->of || !b->of || !is_steady(l, a->of - 1)) return false;
+    const struct sum *x = &l->of[(uint32_t)a->of - 1 - l->first], *y = &l->of[(uint32_t)b->of - 1 - l->first];
+    bool same = a->of == b->of || (x->known && y->known && !y->step && !y->grain);
+    return same && a->from == b->from && a->most == b->most && x->start == y->start &&
+           !memcmp(x->by, y->by, sizeof x->by);
+}
+
+/* Bits of what is no number, by those of one that stand side by side: the others are cleared, or (xor) these turned. */
+struct sum simt_sums_bits(const struct simt_sums *l, const struct term *t)
+{
+    const struct sum *a = &l->of[(uint32_t)t->a - l->first], *b = &l->of[(uint32_t)t->b - l->first];
+    bool swap = simt_sums_number(a), turns = t->kind == TERM_XOR;
+    const struct sum *of = swap ? b : a, *mask = swap ? a : b;
+    struct sum s = {0};
+    if (!simt_sums_number(mask) || mask->start < 1 || mask->start > INT32_MAX >> 1 || (turns && !of->known)) return s;
+    struct rest r = {(swap ? t->b : t->a) + 1, __builtin_ctzll((uint64_t)mask->start), 0, 0};
+    r.most = mask->start >> r.from;
+    r.by = turns ? -(INT64_C(2) << r.from) : INT64_C(1) << r.from;
+    if (r.most & (r.most + 1)) return s;
+    struct bounds b_of = simt_sums_bounds(l, of);
+    if (turns) s = *of, s.start += mask->start;
+    s.natural = turns && !of->step && b_of.low >= 0 && b_of.high + mask->start <= INT32_MAX;
+    s.within = 0;
+    s.known = s.absent = false;
+    s.partly = true;
+    s.rest = r;
+    return s;
+}

@@ -35,6 +35,7 @@ struct reach { /* how far indices go in threads that come to some instructions *
 struct touched {
     uint64_t allocation;
     bool known;
+    bool digits; /* indices are those of the launch's number (check_radix.c) */
     bool read_as_texture;
     bool looked_up;          /* some address is nothing that can be computed beforehand */
     uint32_t pcs[MOST_SEEN]; /* of the instructions */
@@ -110,18 +111,20 @@ static int index_of(const struct simt_sums *l, const struct sum *s)
     return index;
 }
 
-/* Of all threads, and of those that come to an instruction where these facts hold. */
-static void find_reach(const struct simt_sums *l, uint64_t facts, struct reach *all, struct reach *some)
+/* Of all threads, whose indices have so many values, and of those that come to an instruction where these facts hold.
+ */
+static void find_reach(const struct simt_sums *l, const int64_t *count, uint64_t facts, struct reach *all,
+                       struct reach *some)
 {
     int64_t limit;
     *all = (struct reach){0};
-    for (int k = 0; k < INDICES; k++) all->count[k] = l->extents[k];
+    for (int k = 0; k < INDICES; k++) all->count[k] = count[k];
     *some = *all;
     for (uint64_t rest = facts; rest; rest &= rest - 1) {
         const struct fact *f = simt_sums_fact(l, __builtin_ctzll(rest));
         const struct sum *s = &l->of[(uint32_t)f->term - l->first];
         int k = index_of(l, s);
-        if (k < 0 || !simt_sums_limit(l, f, &limit)) continue;
+        if (k < 0 || k >= THREAD_INDICES || count[k] != l->extents[k] || !simt_sums_limit(l, f, &limit)) continue;
         struct bounds r = simt_sums_bounds(l, s);
         if (r.low < INT32_MIN || r.high > INT32_MAX) continue;
         int64_t end = some->low[k] + some->count[k], low = f->without_sign ? -s->start : 0;
@@ -165,7 +168,7 @@ static unsigned zeros_of(const struct simt_sums *l, uint64_t facts)
         if (!s->known || (s->step && !s->travel) || !simt_sums_limit(l, f, &limit)) continue;
         struct bounds r = simt_sums_bounds(l, s);
         if (r.low != s->start || r.low < 0 || r.high > INT32_MAX) continue; /* an index may be made up for */
-        for (int k = 0; k < INDICES; k++) zeros |= (unsigned)(s->by[k] > 0 && s->start + s->by[k] >= limit) << k;
+        for (int k = 0; k < THREAD_INDICES; k++) zeros |= (unsigned)(s->by[k] > 0 && s->start + s->by[k] >= limit) << k;
     }
     return zeros;
 }
@@ -201,15 +204,25 @@ static void join_within(struct family *f, const struct sum *s, unsigned zeros)
 static void note(const struct simt_sums *l, struct touched *t, const struct sum *s, uint32_t pc)
 {
     const struct insn *i = &l->check->program->code[pc];
-    int64_t low = s->start + i->imm;
+    struct sum digits;
+    int64_t count[INDICES];
     t->looked_up |= !s->known;
+    if (t->digits && s->known) {
+        t->known &= simt_radix_digits(l, s, &digits, count);
+        digits.within = 0;
+        s = &digits;
+    } else {
+        for (int k = 0; k < INDICES; k++) /* a quotient follows from the number */
+            count[k] = k < THREAD_INDICES || s->by[k] ? l->extents[k] : 1;
+    }
+    int64_t low = s->start + i->imm;
     uint64_t facts = l->check->program->places[pc].facts;
     unsigned zeros = s->known ? zeros_of(l, facts) : 0;
     struct family *f = t->known && s->known ? family_of(t, s, zeros) : NULL;
     t->known = f && i->memory != MEMORY_ATOMIC && f->count < MOST_SEEN && is_small(i->imm);
     if (!t->known) return;
     struct reach all, some;
-    find_reach(l, facts, &all, &some);
+    find_reach(l, count, facts, &all, &some);
     join_reach(f, &all, &some);
     f->step = simt_common(f->step, s->step);
     f->grain = simt_common(f->grain, s->grain);
@@ -259,6 +272,7 @@ static int dimensions(const struct family *t, const struct reach *r, struct dime
     }
     for (int k = 0; k < AXES; k++)
         if (~used >> k & 1) add_dimension(d, &n, t->sum.by[AXES + k], r->count[AXES + k]);
+    for (int k = THREAD_INDICES; k < INDICES; k++) add_dimension(d, &n, t->sum.by[k], r->count[k]);
     return n;
 }
 
@@ -341,7 +355,7 @@ static bool is_apart_by(const struct family *f, const struct reach *r, int64_t s
 }
 
 /* Do threads go by a step within what others, of other indices, have not? */
-static bool is_apart_within(const struct simt_sums *l, const struct family *f)
+static bool is_apart_within(const struct family *f)
 {
     struct stretch_of s[MOST_SEEN], all = f->far;
     struct dimension inner[INDICES], outer[INDICES];
@@ -350,7 +364,7 @@ static bool is_apart_within(const struct simt_sums *l, const struct family *f)
     if (!f->within || !f->step) return false;
     for (int k = 0; k < INDICES; k++) {
         bool inside = f->within >> k & 1;
-        add_dimension(inside ? inner : outer, inside ? &in : &out, f->sum.by[k], l->extents[k]);
+        add_dimension(inside ? inner : outer, inside ? &in : &out, f->sum.by[k], f->all.count[k]);
     }
     while (out)
         if (!widen(&all, &one, least_of(outer, &out))) return false;
@@ -362,17 +376,16 @@ static bool is_apart_within(const struct simt_sums *l, const struct family *f)
     return s[count - 1].end - s[0].start <= llabs(f->step);
 }
 
-static bool is_own_in(const struct simt_sums *l, const struct family *f)
+static bool is_own_in(const struct family *f)
 {
     bool fewer = !f->differs && !same_reach(&f->all, &f->some);
-    return is_apart_by(f, &f->all, f->step, true) || is_apart_within(l, f) ||
+    return is_apart_by(f, &f->all, f->step, true) || is_apart_within(f) ||
            (f->grain && is_apart_by(f, &f->all, simt_common(f->step, f->grain), false)) ||
            (fewer && is_apart_by(f, &f->some, f->step, true));
 }
 
 /* What all threads of a family touch, where indices with the same multiple in the other one are 0. */
-static struct stretch_of reach_of(const struct simt_sums *l, const struct family *f, const struct family *other,
-                                  struct dimension *shared, int *n)
+static struct stretch_of reach_of(const struct family *f, const struct family *other, struct dimension *shared, int *n)
 {
     struct stretch_of all = moved(&f->seen[0]);
     struct dimension d[INDICES];
@@ -384,7 +397,7 @@ static struct stretch_of reach_of(const struct simt_sums *l, const struct family
     struct family own = *f;
     for (int k = 0; k < INDICES; k++) {
         if (f->sum.by[k] != other->sum.by[k]) continue;
-        add_dimension(shared, n, f->sum.by[k], l->extents[k]);
+        add_dimension(shared, n, f->sum.by[k], f->all.count[k]);
         own.sum.by[k] = 0;
     }
     int count = dimensions(&own, &own.all, d);
@@ -393,12 +406,12 @@ static struct stretch_of reach_of(const struct simt_sums *l, const struct family
 }
 
 /* Do no two threads touch the same, one by an instruction of each? */
-static bool are_apart(const struct simt_sums *l, const struct family *f, const struct family *g)
+static bool are_apart(const struct family *f, const struct family *g)
 {
     struct dimension shared[2 * INDICES];
     int n = 0;
     if (f->step || g->step) return false;
-    struct stretch_of a = reach_of(l, f, g, shared, &n), b = reach_of(l, g, f, shared, &(int){0});
+    struct stretch_of a = reach_of(f, g, shared, &n), b = reach_of(g, f, shared, &(int){0});
     if (a.start < b.end && b.start < a.end) return false;
     struct stretch_of all = {a.start < b.start ? a.start : b.start, a.end > b.end ? a.end : b.end};
     size_t one = 1;
@@ -410,7 +423,7 @@ static bool are_apart(const struct simt_sums *l, const struct family *f, const s
 /* Where places of threads lie among each other's. */
 static bool is_own_anyhow(const struct simt_sums *l, const struct touched *t)
 {
-    return !t->untold && !t->read_as_texture && simt_lattice_apart(l, t->pcs, t->pc_count);
+    return !t->untold && !t->read_as_texture && !t->digits && simt_lattice_apart(l, t->pcs, t->pc_count);
 }
 
 static bool is_own(const struct simt_sums *l, const struct touched *t)
@@ -419,9 +432,9 @@ static bool is_own(const struct simt_sums *l, const struct touched *t)
     if ((one && !l->check->strict) || (!t->plain && !t->read_as_texture)) return true;
     if (!t->known || !t->count) return is_own_anyhow(l, t);
     for (size_t k = 0; k < t->count; k++) {
-        if (!is_own_in(l, &t->families[k])) return is_own_anyhow(l, t);
+        if (!is_own_in(&t->families[k])) return is_own_anyhow(l, t);
         for (size_t j = 0; j < k; j++)
-            if (!are_apart(l, &t->families[j], &t->families[k])) return is_own_anyhow(l, t);
+            if (!are_apart(&t->families[j], &t->families[k])) return is_own_anyhow(l, t);
     }
     return true;
 }
@@ -487,24 +500,32 @@ static bool read_as_texture(const struct simt_check *c, uint64_t allocation)
     return c->follows_texels && simt_find(allocation, &b) && simt_texels_over(c, b.address, b.bytes);
 }
 
+/* Leaves of the outputs those that are nobody's own, which *all says more of then. False: nothing is known. */
+static bool find_others(const struct simt_sums *l, struct simt_check *c, struct touched *all, bool digits)
+{
+    size_t left = 0;
+    for (size_t k = 0; k < c->output_count; k++) {
+        bool texture = read_as_texture(c, c->outputs[k]);
+        all[k] = (struct touched){c->outputs[k], .known = !texture, .digits = digits, .read_as_texture = texture};
+    }
+    if (!look_at_all(l, all)) return false;
+    for (size_t k = 0; k < c->output_count; k++) {
+        if (is_own(l, &all[k])) continue;
+        c->outputs[left] = all[k].allocation;
+        all[left++] = all[k];
+    }
+    c->output_count = left;
+    return true;
+}
+
 bool simt_own_find(struct simt_check *c)
 {
     struct simt_sums l;
     struct touched *all = rt_calloc(c->output_count + 1, sizeof *all);
-    bool ok = simt_sums_find(&l, c) && all;
-    for (size_t k = 0; ok && k < c->output_count; k++) {
-        bool texture = read_as_texture(c, c->outputs[k]);
-        all[k] = (struct touched){c->outputs[k], .known = !texture, .read_as_texture = texture};
-    }
-    if (ok && look_at_all(&l, all)) {
-        size_t left = 0; /* what is nobody's own counts as output */
-        for (size_t k = 0; k < c->output_count; k++) {
-            if (is_own(&l, &all[k])) continue;
-            c->outputs[left++] = all[k].allocation;
-            if (!all[k].read_as_texture) simt_once_add(c, all[k].allocation, all[k].looked_up);
-        }
-        c->output_count = left;
-    }
+    bool ok = simt_sums_find(&l, c) && all, found = ok && find_others(&l, c, all, false);
+    if (found && c->output_count && simt_radix_tells(&l)) find_others(&l, c, all, true);
+    for (size_t k = 0; found && k < c->output_count; k++)
+        if (!all[k].read_as_texture) simt_once_add(c, all[k].allocation, all[k].looked_up);
     simt_sums_free(&l);
     free(all);
     return ok;

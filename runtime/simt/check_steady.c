@@ -139,6 +139,9 @@ static struct bounds range_of(const struct simt_check *c, const struct bounds *r
     case TERM_MIN: return (struct bounds){smaller(a.low, b.low), smaller(a.high, b.high)};
     case TERM_MAX: return (struct bounds){larger(a.low, b.low), larger(a.high, b.high)};
     case TERM_SHIFT: return shifted(a, b, wide, t->value != 0);
+    case TERM_DIVIDE:
+        if (a.low < 0 || b.low < 1) break;
+        return (struct bounds){a.low / b.high, a.high / b.low};
     case TERM_EXTEND_S: return a;
     case TERM_EXTEND_U: return without_sign(a);
     case TERM_NARROW: return fitting(a, false, false);

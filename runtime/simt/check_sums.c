@@ -7,6 +7,7 @@
 #include "runtime/simt/check_sums.h"
 
 #define ROUNDS 6
+#define BEYOND (INT64_C(1) << 62)
 
 int64_t simt_common(int64_t a, int64_t b)
 {
@@ -54,12 +55,24 @@ bool simt_sums_number(const struct sum *s)
     return s->known && !any;
 }
 
+/* Moves an end of what is reached. What is too far is at the limit, and stays there. */
+static void reach(struct bounds *r, int64_t by, int64_t times)
+{
+    int64_t far, *end = by < 0 ? &r->low : &r->high;
+    bool fits = !__builtin_mul_overflow(by, times, &far) && !__builtin_add_overflow(*end, far, &far);
+    *end = fits && far > -BEYOND && far < BEYOND ? far : by < 0 ? -BEYOND : BEYOND;
+}
+
 struct bounds simt_sums_bounds(const struct simt_sums *l, const struct sum *s)
 {
-    struct bounds r = {s->start + s->down, s->start + s->up};
+    struct sum digits;
+    int64_t count[INDICES];
+    bool apart = simt_radix_parts(s) && simt_radix_digits(l, s, &digits, count);
+    const struct sum *of = apart ? &digits : s;
+    struct bounds r = {of->start + s->down, of->start + s->up};
     *(s->travel < 0 ? &r.low : &r.high) += s->travel;
     if (s->partly) *(s->rest.by < 0 ? &r.low : &r.high) += s->rest.by * s->rest.most;
-    for (int k = 0; k < INDICES; k++) *(s->by[k] < 0 ? &r.low : &r.high) += s->by[k] * (l->extents[k] - 1);
+    for (int k = 0; k < INDICES; k++) reach(&r, of->by[k], (apart ? count : l->extents)[k] - 1);
     return r;
 }
 
@@ -71,22 +84,6 @@ static void stay_within(struct sum *s, const struct sum *from, const struct sum 
     s->within = stays ? from->within : 0;
     s->least = by < 0 ? -from->most : from->least;
     s->most = by < 0 ? -from->least : from->most;
-}
-
-/* Has each thread one such number, however often it comes there? */
-static bool is_steady(const struct simt_sums *l, int term)
-{
-    const struct sum *s = &l->of[(uint32_t)term - l->first];
-    return (s->known || (s->partly && is_steady(l, s->rest.of - 1))) && !s->step && !s->grain;
-}
-
-bool simt_sums_same_rest(const struct simt_sums *l, const struct rest *a, const struct rest *b)
-{
-    if (!a->of || !b->of || !is_steady(l, a->of - 1)) return false;
-    const struct sum *x = &l->of[(uint32_t)a->of - 1 - l->first], *y = &l->of[(uint32_t)b->of - 1 - l->first];
-    bool same = a->of == b->of || (x->known && y->known && !y->step && !y->grain);
-    return same && a->from == b->from && a->most == b->most && x->start == y->start &&
-           !memcmp(x->by, y->by, sizeof x->by);
 }
 
 /* What is known but for one rest. */
@@ -234,34 +231,14 @@ static bool is_below(const struct simt_sums *l, const struct sum *s, const struc
     return r.low >= 0 && r.high < INT64_C(1) << bits->start;
 }
 
-/* Bits of what is no number, by those of one that stand side by side: the others are cleared, or (xor) these turned. */
-static struct sum of_bits(const struct simt_sums *l, const struct term *t)
-{
-    const struct sum *a = &l->of[(uint32_t)t->a - l->first], *b = &l->of[(uint32_t)t->b - l->first];
-    bool swap = simt_sums_number(a), turns = t->kind == TERM_XOR;
-    const struct sum *of = swap ? b : a, *mask = swap ? a : b;
-    struct sum s = {0};
-    if (!simt_sums_number(mask) || mask->start < 1 || mask->start > INT32_MAX >> 1 || (turns && !of->known)) return s;
-    struct rest r = {(swap ? t->b : t->a) + 1, __builtin_ctzll((uint64_t)mask->start), 0, 0};
-    r.most = mask->start >> r.from;
-    r.by = turns ? -(INT64_C(2) << r.from) : INT64_C(1) << r.from;
-    if (r.most & (r.most + 1)) return s;
-    struct bounds b_of = simt_sums_bounds(l, of);
-    if (turns) s = *of, s.start += mask->start;
-    s.natural = turns && !of->step && b_of.low >= 0 && b_of.high + mask->start <= INT32_MAX;
-    s.within = 0;
-    s.known = s.absent = false;
-    s.partly = true;
-    s.rest = r;
-    return s;
-}
-
 /* Of numbers alone, as in the conditions i < n / 2 and i < min(n, 20). */
-static struct sum of_numbers(const struct simt_sums *l, const struct sum *a, const struct sum *b, const struct term *t)
+static struct sum of_numbers(struct simt_sums *l, const struct sum *a, const struct sum *b, const struct term *t)
 {
     struct sum s = {.known = simt_sums_number(a) && simt_sums_number(b)};
     int64_t x = a->start, y = b->start;
-    if (!s.known && (t->kind == TERM_AND || t->kind == TERM_XOR)) return of_bits(l, t);
+    if (!s.known && (t->kind == TERM_AND || t->kind == TERM_XOR)) return simt_sums_bits(l, t);
+    bool drops = t->kind == TERM_SHIFT && t->wide && simt_sums_number(b) && b->start >= 32;
+    if (!s.known && drops) return simt_radix_shift(l, a, b->start);
     if (!s.known && t->kind == TERM_SHIFT) s.known = is_below(l, a, b); /* then that is 0 */
     if (!simt_sums_number(a) || !simt_sums_number(b)) return s;
     switch (t->kind) {
@@ -274,6 +251,14 @@ static struct sum of_numbers(const struct simt_sums *l, const struct sum *a, con
         if (s.known) s.start = !t->value ? x >> y : (int64_t)((t->wide ? (uint64_t)x : (uint32_t)x) >> y);
     }
     return s;
+}
+
+static struct sum divided(struct simt_sums *l, const struct sum *a, const struct sum *b, const struct term *t)
+{
+    struct sum s = {.known = simt_sums_number(a) && a->start >= 0 && simt_sums_number(b) && b->start > 0};
+    if (s.known) s.start = a->start / b->start;
+    if (s.known || !simt_sums_number(b)) return s;
+    return simt_radix_quotient(l, a, b->start, t->wide ? FARTHEST : INT32_MAX);
 }
 
 /* What is between the two, by multiples of what they differ by. */
@@ -505,7 +490,7 @@ static struct sum of_pass(const struct simt_sums *l, const struct term *t, const
     return s;
 }
 
-static struct sum sum_of(const struct simt_sums *l, const struct term *t, const struct sum *a, const struct sum *b)
+static struct sum sum_of(struct simt_sums *l, const struct term *t, const struct sum *a, const struct sum *b)
 {
     struct sum s = *a;
     switch (t->kind) {
@@ -524,6 +509,7 @@ static struct sum sum_of(const struct simt_sums *l, const struct term *t, const 
     case TERM_MIN:
     case TERM_MAX:
     case TERM_SHIFT: return of_numbers(l, a, b, t);
+    case TERM_DIVIDE: return divided(l, a, b, t);
     case TERM_EITHER: return either(a, b);
     case TERM_WAY: s.absent = !arrives(l, &l->check->program->uses[t->value]); break;
     case TERM_LOOP:
@@ -538,7 +524,7 @@ static struct sum sum_of(const struct simt_sums *l, const struct term *t, const 
     return s;
 }
 
-static struct sum with_congruence(const struct simt_sums *l, const struct term *t)
+static struct sum with_congruence(struct simt_sums *l, const struct term *t)
 {
     static const struct sum none = {0};
     bool leaf = t->kind <= TERM_SPECIAL, unary = t->kind >= TERM_EXTEND_S && t->kind <= TERM_NARROW;
@@ -564,6 +550,7 @@ bool simt_sums_find(struct simt_sums *l, const struct simt_check *c)
     l->stack = rt_calloc(f->block_count + 1, sizeof *l->stack);
     if (!l->of || !l->passes || !l->live || !l->seen || !l->stack) return false;
     for (int k = 0; k < AXES; k++) l->extents[k] = c->launch->block[k], l->extents[AXES + k] = c->launch->grid[k];
+    for (int k = THREAD_INDICES; k < INDICES; k++) l->extents[k] = 1;
     for (uint32_t k = 0; k < f->block_count; k++) l->live[k] = true;
     bool changed = true;
     for (int round = 0; round < ROUNDS && (changed || round < 2); round++) { /* bounds of loops may come behind them */

@@ -5,10 +5,12 @@
 
 #include "runtime/simt/check_inside.h"
 
-#define AXES      3
-#define INDICES   6 /* of thread and block */
-#define FARTHEST  (INT64_C(1) << 46)
-#define MOST_SEEN 64 /* instructions that touch an allocation */
+#define AXES           3
+#define THREAD_INDICES 6                                /* of thread and block */
+#define QUOTIENTS      3                                /* of a number */
+#define INDICES        (THREAD_INDICES + QUOTIENTS + 1) /* and quotients of a number, or the digits that it has by them */
+#define FARTHEST       (INT64_C(1) << 46)
+#define MOST_SEEN      64 /* instructions that touch an allocation */
 
 /* Values of two threads whose indices are d[0], d[1], ... apart are by[0] * d[0] + by[1] * d[1] + ... apart, but for a
  * multiple of the modulus. */
@@ -43,6 +45,13 @@ struct sum { /* of 32 bits: its parts are, too, with a sign */
     bool settled;          /* no loop or branch is part of it: it is what it is at first */
 };
 
+struct radix { /* a number of each thread that is taken apart (check_radix.c) */
+    struct sum number;
+    int64_t most;
+    int64_t divisors[QUOTIENTS]; /* of index THREAD_INDICES on; each of two is a multiple of the other */
+    int count;
+};
+
 struct passes { /* of a loop, each time that it is entered */
     bool known, exact;
     int64_t most;
@@ -52,6 +61,7 @@ struct simt_sums {
     const struct simt_check *check;
     const struct function *code;
     int64_t extents[INDICES];
+    struct radix radix;
     struct sum *of; /* by term, from the entry's first on */
     uint32_t first;
     struct passes *passes; /* by loop of the entry */
@@ -77,6 +87,20 @@ bool simt_sums_same_rest(const struct simt_sums *l, const struct rest *a, const 
 /* check_congruence.c: what holds of a term whose sum is *s, but for the congruence, and its operands' are *a and *b. */
 struct congruence simt_congruence_of(const struct term *t, const struct sum *s, const struct sum *a,
                                      const struct sum *b);
+
+/* Of what is no number, the bits that a number has which stand side by side, or (xor) itself with these turned. */
+struct sum simt_sums_bits(const struct simt_sums *l, const struct term *t);
+
+/* check_radix.c: *a divided by a number, or by 2 to so many bits, rounded down, if it is 0 or more and at most `most`.
+ */
+struct sum simt_radix_quotient(struct simt_sums *l, const struct sum *a, int64_t by, int64_t most);
+struct sum simt_radix_shift(struct simt_sums *l, const struct sum *a, int64_t bits);
+bool simt_radix_parts(const struct sum *s); /* are there quotients in it? */
+/* The sum by the number's digits, the lowest one first, in place of its quotients and the indices that it is made of,
+ * and how many values each index has then. False: it isn't made of them. */
+bool simt_radix_digits(const struct simt_sums *l, const struct sum *s, struct sum *out, int64_t count[INDICES]);
+/* Do threads that differ in an index which the number is made of have different numbers? */
+bool simt_radix_tells(const struct simt_sums *l);
 
 /* check_lattice.c: are instructions of the entry unable to touch what another thread stores to by them? All must
  * address one allocation. False: it isn't known. */

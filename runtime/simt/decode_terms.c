@@ -83,9 +83,25 @@ static int extended(struct decoder *d, int term, bool is_signed)
     return make(d, is_signed ? TERM_EXTEND_S : TERM_EXTEND_U, true, term, 0, 0);
 }
 
+static int shifted_right(struct decoder *d, int term, int64_t bits, bool wide, bool is_signed)
+{
+    return make(d, TERM_SHIFT, wide, term, make(d, TERM_CONST, wide, 0, 0, bits), !is_signed);
+}
+
+/* The upper half of a product of two numbers of 32 bits, as where something is divided by a constant. */
+static int of_upper_half(struct decoder *d, const struct ptx_insn *in, bool is_signed)
+{
+    int a = extended(d, of_operand(d, &in->operands[1], false), is_signed),
+        b = extended(d, of_operand(d, &in->operands[2], false), is_signed);
+    int half = shifted_right(d, make(d, TERM_MUL, true, a, b, 0), 32, true, is_signed);
+    return make(d, TERM_NARROW, false, half, 0, 0);
+}
+
 /* mul, and mad with what is added; .lo or .wide. */
 static int of_product(struct decoder *d, const struct ptx_insn *in, unsigned bytes, bool is_signed)
 {
+    if (in->mod_count == 2 && simt_has_mod(in, "hi") && bytes == 4 && !strcmp(in->opcode, "mul"))
+        return of_upper_half(d, in, is_signed);
     bool widens = simt_has_mod(in, "wide"), wide = bytes == 8 || widens;
     if ((!widens && !simt_has_mod(in, "lo")) || (widens && bytes == 8) || in->mod_count != 2) return NO_TERM;
     int a = of_operand(d, &in->operands[1], bytes == 8), b = of_operand(d, &in->operands[2], bytes == 8);
@@ -111,15 +127,33 @@ static int of_pair(struct decoder *d, const struct ptx_insn *in, enum term_kind 
     return make(d, kind, wide, of_operand(d, &in->operands[1], wide), of_operand(d, &in->operands[2], wide), 0);
 }
 
+static int of_remainder(struct decoder *d, const struct ptx_insn *in, bool wide)
+{
+    if (in->mod_count != 1) return NO_TERM;
+    int a = of_operand(d, &in->operands[1], wide), b = of_operand(d, &in->operands[2], wide);
+    return make(d, TERM_SUB, wide, a, make(d, TERM_MUL, wide, b, make(d, TERM_DIVIDE, wide, a, b, 0), 0), 0);
+}
+
+/* The number of 64 bits whose upper half the term is; NO_TERM: there is none. */
+static int halved(const struct decoder *d, int term)
+{
+    const struct term *terms = d->program->terms, *t = term < 0 ? NULL : &terms[term];
+    const struct term *half = t && t->kind == TERM_NARROW ? &terms[t->a] : NULL;
+    bool upper = half && half->kind == TERM_SHIFT && terms[half->b].kind == TERM_CONST && terms[half->b].value == 32;
+    return upper ? half->a : NO_TERM;
+}
+
 /* By a number of bits that stands there; to the right, `value` says that no sign comes down. */
 static int of_shift(struct decoder *d, const struct ptx_insn *in, unsigned bytes, bool left, bool is_signed)
 {
     bool wide = bytes == 8;
     if (in->operand_count != 3 || in->operands[2].kind != PTX_OP_IMM || in->operands[2].imm < 0) return NO_TERM;
     if (in->operands[2].imm >= (int64_t)(8 * bytes - left)) return NO_TERM;
-    int64_t by = left ? (int64_t)1 << in->operands[2].imm : in->operands[2].imm;
-    int term = of_operand(d, &in->operands[1], wide), amount = make(d, TERM_CONST, wide, 0, 0, by);
-    return make(d, left ? TERM_MUL : TERM_SHIFT, wide, term, amount, left ? 0 : !is_signed);
+    int64_t bits = in->operands[2].imm;
+    int term = of_operand(d, &in->operands[1], wide), whole = left || wide ? NO_TERM : halved(d, term);
+    if (left) return make(d, TERM_MUL, wide, term, simt_number(d, INT64_C(1) << bits, wide), 0);
+    if (whole < 0) return shifted_right(d, term, bits, wide, is_signed);
+    return make(d, TERM_NARROW, false, shifted_right(d, whole, 32 + bits, true, is_signed), 0, 0);
 }
 
 /* All bits of a number from one on, above some of another, as in 2 * i + (j & 1). */
@@ -149,6 +183,8 @@ static int of_insn_here(struct decoder *d, const struct ptx_insn *in)
     if (!strcmp(in->opcode, "or")) return of_pair(d, in, TERM_OR, bytes == 8);
     if (!strcmp(in->opcode, "and")) return of_pair(d, in, TERM_AND, bytes == 8);
     if (!strcmp(in->opcode, "xor")) return of_pair(d, in, TERM_XOR, bytes == 8);
+    if (!strcmp(in->opcode, "div")) return of_pair(d, in, TERM_DIVIDE, bytes == 8);
+    if (!strcmp(in->opcode, "rem")) return of_remainder(d, in, bytes == 8);
     if (!strcmp(in->opcode, "bfi")) return of_insertion(d, in, bytes == 8);
     if (!strcmp(in->opcode, "min") && is_signed) return of_pair(d, in, TERM_MIN, bytes == 8);
     if (!strcmp(in->opcode, "max") && is_signed) return of_pair(d, in, TERM_MAX, bytes == 8);

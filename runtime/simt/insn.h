@@ -91,6 +91,7 @@ enum term_kind {
     TERM_MIN, /* with a sign, as the next two */
     TERM_MAX,
     TERM_SHIFT,    /* a / 2^b, rounded down */
+    TERM_DIVIDE,   /* a / b, rounded to 0 */
     TERM_EXTEND_S, /* of term a */
     TERM_EXTEND_U,
     TERM_NARROW,

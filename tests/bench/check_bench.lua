@@ -102,6 +102,8 @@ case("add_at_double", function() p.add_at_double(b256, 256)(pa, each, pd, n) end
 case("rotate_at", function() p.rotate_at(b512, 256)(half1, half2, px, n // 2) end)
 case("red_black", function() p.red_black(g2(16), B16)(grid, w, h, 0) end)
 case("gauss_step", function() p.gauss_step(g2(16), B16)(grid, fi, w, 5) end)
+case("permute", function() p.permute(b256, 256)(fi, px, 8, 64, 64, n) end)
+case("head_sums", function() p.head_sums(8, 256)(px, fi, 64, 8, 512, 2048) end)
 local ways, by = gpu.rand { 500, 500 }, 0
 case("floyd_step", function()
   by = (by + 1) % 500

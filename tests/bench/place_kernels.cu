@@ -26,6 +26,22 @@ __global__ void red_black_half(float *x, int w, int h, int colour) { // a thread
   if (i < 1 || j < 1 || i >= w - 1 || j >= h - 1) return;
   x[j * w + i] = 0.25f * (x[j * w + i - 1] + x[j * w + i + 1] + x[(j - 1) * w + i] + x[(j + 1) * w + i]);
 }
+__global__ void permute(const float *x, float *y, int heads, int rows, int d, int n) { // as attention does
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  int batch = i / (heads * rows * d), rest = i % (heads * rows * d), head = rest / (rows * d);
+  rest %= rows * d;
+  y[((batch * rows + rest / d) * heads + head) * d + rest % d] = x[i];
+}
+__global__ void head_sums(float *y, const float *x, int rows, int heads, int width, int n) { // a thread for each head
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  int head = i % heads, row = i / heads % rows, batch = i / (heads * rows), d = width / heads;
+  float *to = y + (batch * rows + row) * width + head * d;
+  for (int k = 0; k < d; k++) to[k] = 0;
+  for (int j = 0; j < 16; j++)
+    for (int k = 0; k < d; k++) to[k] += x[j * d + k];
+}
 __global__ void floyd_step(float *x, int n, int k) { // of shortest paths, in place
   int j = blockIdx.x * blockDim.x + threadIdx.x, i = blockIdx.y * blockDim.y + threadIdx.y;
   if (i >= n || j >= n) return;
