@@ -94,6 +94,54 @@ int simt_jit_divide(struct jit *j, const struct jit_insn *n, int part)
     return q[0];
 }
 
+/* The least of all lanes' divisors that run, in some lane: no other one is 0 where that isn't. */
+static int least_divisor(struct jit *j, uint16_t slot)
+{
+    const struct x86_vop least = {2, 1, 0, 0x3b};
+    int z = simt_jit_new_vector(j), others = simt_jit_vectors(j);
+    simt_jit_set(j, false, z, -1);
+    for (int p = 0; p < simt_jit_part_count(j, false); p++) {
+        int b = simt_jit_peek(j, slot, p, simt_jit_scratch(j)), lane = p * simt_jit_lanes(j, false);
+        struct x86_evex how = simt_jit_full();
+        if (j->zone && !simt_jit_is_avx2(j)) {
+            how.mask = simt_jit_mask_from(j, lane, false);
+            x86_evex(&j->x, least, how, z, z, b);
+            continue;
+        }
+        if (j->zone) { /* those of lanes that don't run are made great */
+            simt_jit_lane_signs(j, false, lane, true, others);
+            simt_jit_shift_by(j, false, SHIFT_SIGNED, others, others, 31);
+            simt_jit_put(j, or_w, others, others, b);
+        }
+        simt_jit_put(j, least, z, z, j->zone ? others : b);
+    }
+    return z;
+}
+
+void simt_jit_watch_division(struct jit *j, const struct jit_insn *n, struct jit_form f)
+{
+    struct x86 *x = &j->x;
+    uint16_t slot = n->reads[1];
+    if (f.kind == FORM_CONST) {
+        if (!f.step) x86_jump(x, simt_jit_leaving(j, JIT_LEFT, false));
+    } else if (form_is_uniform(f)) {
+        int b = simt_jit_scalar(j, slot, 0, RAX), leave = simt_jit_leaving(j, JIT_LEFT, false);
+        x86_test(x, false, b, b);
+        x86_jump_if(x, CC_E, leave);
+    } else {
+        int z = least_divisor(j, slot), leave = simt_jit_leaving(j, JIT_LEFT, false), t = simt_jit_scratch(j);
+        if (simt_jit_is_avx2(j)) {
+            simt_jit_clear(j, t);
+            simt_jit_put(j, (struct x86_vop){1, 1, 0, 0x76}, t, t, z);
+            x86_vex(x, (struct x86_vop){2, 1, 0, 0x17}, 256, t, 0, t, -1); /* vptest */
+        } else {
+            x86_evex(x, (struct x86_vop){2, 2, 0, 0x27}, simt_jit_full(), 1, z, z); /* vptestnmd */
+            x86_vex(x, (struct x86_vop){1, 0, 0, 0x98}, 128, 1, 0, 1, -1);          /* kortestw */
+        }
+        x86_jump_if(x, CC_NE, leave);
+    }
+}
+
 /* ---- shifts of two registers, and fields of bits ---- */
 /* Of 64 bits, those of the first register below those of the second, the high half of a shift to the left or the low
  * half of one to the right. */

@@ -178,6 +178,10 @@ static inline bool simt_jit_is_watched(const struct jit *j, const struct insn *i
 {
     return j->watch && j->watch[i - j->program->code];
 }
+static inline bool simt_jit_is_division(const struct jit_insn *n)
+{
+    return n->kind == JK_INTEGER && n->op >= JI_DIV_U && n->op <= JI_REM_S;
+}
 static inline bool in_set(const uint64_t *set, uint32_t k)
 {
     return set[k >> 6] >> (k & 63) & 1;
@@ -418,6 +422,8 @@ bool simt_jit_can_compute(const struct jit *j, const struct jit_insn *n);
 /* The register of a result. */
 int simt_jit_bits(struct jit *j, const struct jit_insn *n, int part);
 int simt_jit_divide(struct jit *j, const struct jit_insn *n, int part);
+/* Where an observer watches: the interpreter does the division, whose divisor has that form, when a lane's is 0. */
+void simt_jit_watch_division(struct jit *j, const struct jit_insn *n, struct jit_form f);
 int simt_jit_odd_float(struct jit *j, const struct jit_insn *n, int part);
 int simt_jit_shifted(struct jit *j, int reg); /* 16-bit numbers to where they compare as 32-bit ones do */
 /* Shifts of all lanes by one count; kind: as x86_shift_imm has it. */

@@ -192,7 +192,8 @@ static bool describe_op(struct jit *j, struct jit_insn *n, const struct jit_op *
     n->wide = op->operands[0] == 'q';
     if (!add_operands(j, n, op->operands)) return false;
     if (n->kind == JK_INTEGER && n->op == JI_UNPACK) return n->i->d2 == n->i->d || add_write(j, n, n->i->d2, 'w');
-    if (simt_jit_is_watched(j, n->i) || !simt_jit_can_compute(j, n)) n->kind = JK_CALL;
+    bool asks = simt_jit_is_watched(j, n->i) && !simt_jit_is_division(n);
+    if (asks || !simt_jit_can_compute(j, n)) n->kind = JK_CALL;
     if (n->i->d2 == SLOT_SINK || n->kind != JK_CALL) return true;
     return add_read(j, n, n->i->d2, 0) && add_write(j, n, n->i->d2, 0); /* perhaps some lanes only */
 }
