@@ -37,6 +37,7 @@ struct touched {
     bool known;
     bool digits; /* indices are those of the launch's number (check_radix.c) */
     bool read_as_texture;
+    bool fetched;            /* by copies, which a thread may run into itself */
     bool looked_up;          /* some address is nothing that can be computed beforehand */
     uint32_t pcs[MOST_SEEN]; /* of the instructions */
     size_t pc_count;
@@ -426,8 +427,16 @@ static bool is_own_anyhow(const struct simt_sums *l, const struct touched *t)
     return !t->untold && !t->read_as_texture && !t->digits && simt_lattice_apart(l, t->pcs, t->pc_count);
 }
 
+static bool is_alone(const struct simt_launch *l)
+{
+    bool alone = true;
+    for (int d = 0; d < 3; d++) alone = alone && l->grid[d] == 1 && l->block[d] == 1;
+    return alone;
+}
+
 static bool is_own(const struct simt_sums *l, const struct touched *t)
 {
+    if (is_alone(l->check->launch) && !t->fetched && !t->read_as_texture) return true;
     bool one = t->one.bytes && !t->one.differs && !t->read_as_texture;
     if ((one && !l->check->strict) || (!t->plain && !t->read_as_texture)) return true;
     if (!t->known || !t->count) return is_own_anyhow(l, t);
@@ -472,6 +481,7 @@ static bool look_at(const struct simt_sums *l, struct touched *all, uint32_t pc)
     for (size_t k = 0; k < c->output_count; k++) {
         if (all[k].allocation != allocation) continue;
         all[k].plain |= !site->strong && !site->guesses;
+        all[k].fetched |= site->fetches;
         if (c->watch[pc] == WATCH_ACCESS && all[k].pc_count < MOST_SEEN)
             all[k].pcs[all[k].pc_count++] = pc;
         else

@@ -29,6 +29,14 @@ static struct extent extent_of(const struct jit *j, const struct jit_insn *n, st
     return (struct extent){imm + low, imm + high + (int64_t)n->i->size * n->i->count};
 }
 
+/* A store of one number to one place by all lanes that run; an observer of several threads would see a race. */
+static bool is_one_store(const struct jit *j, const struct jit_insn *n, struct jit_form f)
+{
+    bool told = simt_jit_is_watched(j, n->i) && !j->repeats;
+    return n->kind == JK_STORE && n->i->count == 1 && !told && form_is_uniform(f) &&
+           form_is_uniform(j->places[n->reads[1]].form);
+}
+
 bool simt_jit_is_native_access(const struct jit *j, const struct jit_insn *n, struct jit_form f)
 {
     const struct insn *i = n->i;
@@ -47,7 +55,7 @@ bool simt_jit_is_native_access(const struct jit *j, const struct jit_insn *n, st
     bool narrow = i->size < 4 && !n->wide && n->kind == JK_LOAD;
     narrow |= i->size < 4 && !n->wide && n->kind == JK_STORE && bytes == 4 && step == 4;
     if (gathers && !narrow && !simt_jit_is_widened(n) && i->size != (n->wide ? 8 : 4)) return false;
-    return n->kind == JK_LOAD ? n->write_count == i->count : step != 0;
+    return n->kind == JK_LOAD ? n->write_count == i->count : step != 0 || is_one_store(j, n, f);
 }
 
 /* ---- checks ---- */
@@ -399,8 +407,23 @@ static void store_packed(struct jit *j, const struct jit_insn *n, const struct x
     }
 }
 
+static void store_one(struct jit *j, const struct jit_insn *n, struct x86_mem m)
+{
+    int reg = simt_jit_scalar(j, n->reads[1], 0, RAX);
+    if (n->i->size >= 4) {
+        x86_store(&j->x, n->i->size == 8, m, reg);
+        return;
+    }
+    x86_rr(&j->x, ALU_MOV, false, RAX, reg); /* not all have bytes */
+    x86_store_part(&j->x, m, RAX, n->i->size);
+}
+
 static void store_all(struct jit *j, const struct jit_insn *n, const struct x86_mem at[2], struct jit_form f)
 {
+    if (!form_step(f)) {
+        store_one(j, n, at[0]);
+        return;
+    }
     const struct insn *i = n->i;
     int64_t step = form_step(f);
     int parts = simt_jit_part_count(j, n->wide), index = -1, rows = simt_jit_rows(j, n, f);

@@ -171,4 +171,49 @@ t.test("what a single thread reads, it may write", function()
   t.same(y:totable(), { 17, 17, 17 })
 end)
 
+t.test("a launch of one thread races with nobody but its own copies", function()
+  local k = gpu.kernel [[
+  __global__ void sort(float *x, char *c, long long *l, int n) {
+    for (int k = 0; k < n; k++)
+      for (int j = 0; j < n - 1 - k; j++)
+        if (x[j] > x[j + 1]) {
+          float t = x[j];
+          x[j] = x[j + 1];
+          x[j + 1] = t;
+          c[j % 7] = k;
+          l[j % 5] = k + j;
+        }
+  }
+  __global__ void copy(float *x, float *y) {
+    __shared__ float s[4];
+    unsigned at = __cvta_generic_to_shared(s);
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" :: "r"(at), "l"(x) : "memory");
+    x[0] = 5;
+    asm volatile("cp.async.wait_all;" ::: "memory");
+    y[0] = s[0];
+  }]]
+  local x, c, l = gpu.range(30, 1, -1):to("float32"), gpu.zeros(7, "int8"), gpu.zeros(5, "int64")
+  t.eq(#gpu.check(function() k.sort(1, 1)(x, c, l, 30) end), 0)
+  t.same(x:totable(), gpu.range(1, 30):totable())
+  local chars, longs = {}, {}
+  for round = 0, 29 do
+    for j = 0, 28 - round do chars[j % 7 + 1], longs[j % 5 + 1] = round, round + j end
+  end
+  t.same(c:totable(), chars)
+  t.same(l:totable(), longs)
+  t.eq(#gpu.check(function() k.sort(2, 1)(gpu.range(30, 1, -1):to("float32"), c, l, 30) end) > 0, true)
+  local found = gpu.check(function() k.copy(1, 1)(gpu.ones(4), gpu.zeros(1)) end)
+  t.eq(#found, 1)
+  t.eq(found[1].kind, "race")
+end)
+
+t.test("one number that all threads store in one place is a race of theirs where checks are strict", function()
+  local k = gpu.kernel [[__global__ void k(int *x, int n) { __shared__ int s[4]; for (int i = 0; i < n; i++) x[2] = n, s[1] = n; x[1] = s[1]; }]]
+  for _, threads in ipairs { 1, 2, 16, 19, 32 } do
+    t.eq(#gpu.check(function() k(1, threads)(gpu.zeros(4, "int32"), 3) end), 0)
+    local found = gpu.check(function() k(1, threads)(gpu.zeros(4, "int32"), 3) end, "strict")
+    t.eq(#found > 1, threads > 1, threads)
+  end
+end)
+
 t.done()
