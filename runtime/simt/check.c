@@ -393,7 +393,8 @@ static uint32_t check_masks(struct simt_check *c, struct warp *w, const uint32_t
 {
     uint32_t missing = 0;
     if (m == FULL && simt_names_all(masks)) return m;
-    EACH_LANE(l, m) missing |= (~masks[l] >> l & 1) << l;
+    for (unsigned l = 0; l < SIMT_WARP; l++) missing |= ~masks[l] & 1u << l;
+    missing &= m;
     EACH_LANE(l, missing)
     {
         struct simt_report r = {

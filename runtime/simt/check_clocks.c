@@ -270,12 +270,15 @@ void simt_clocks_seen(const struct block *b, unsigned thread, struct seen_set **
 void simt_clocks_share(struct block *b, const uint32_t *from, const uint32_t *to)
 {
     struct clocks *c = b->clocks;
-    struct clock *all = NULL;
+    struct clock *all = NULL, *last = NULL; /* most know the same */
     if (!c) return;
     b->meets_partly = true;
     if (b->tags.parted) simt_groups_part(b, c->threads);
-    for (uint32_t t = 0; t < c->threads; t++)
-        if (from[t / SIMT_WARP] >> t % SIMT_WARP & 1) join(b, &all, c->knows[t]);
+    for (uint32_t t = 0; t < c->threads; t++) {
+        if (!(from[t / SIMT_WARP] >> t % SIMT_WARP & 1) || c->knows[t] == last) continue;
+        join(b, &all, c->knows[t]);
+        last = c->knows[t];
+    }
     for (uint32_t t = 0; all && t < c->threads; t++)
         if (to[t / SIMT_WARP] >> t % SIMT_WARP & 1) simt_clock_hold(b, &c->knows[t], all);
     c->some |= all != NULL;

@@ -56,6 +56,7 @@ void simt_groups_part(struct block *b, unsigned notes)
     struct tags *t = &b->tags;
     if (t->slow) return;
     bool others = b->learned || b->acquires || b->copies || b->bulks || b->reach || b->worker->cluster->size > 1;
+    others |= !t->words; /* there is no shared memory */
     bool begins = !t->parted && b->clocks, knows = begins && simt_clocks_known(b);
     others |= begins && !simt_phases_cover(b); /* the tags until now do not tell */
     if (others || b->now == LAST_TIME || !has_room(b, notes + (knows ? b->worker->warp_count * SIMT_WARP : 0)) ||

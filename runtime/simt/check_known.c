@@ -72,7 +72,10 @@ static inline bool touch_lane(const struct knower *x, record *w)
         return ok;
     }
     for (unsigned k = 0; ok && k < n; k++) ok = may_write(x, w + k, all, me);
-    for (unsigned k = 0; ok && k < n; k++) w[k] = me, w[all + k] = w[2 * all + k] = 0;
+    if (ok && n == 1) /* a loop would become calls of memset */
+        w[0] = me, w[all] = w[2 * all] = 0;
+    else
+        for (unsigned k = 0; ok && k < n; k++) w[k] = me, w[all + k] = w[2 * all + k] = 0;
     if (ok && a->check->parallel) simt_race_store(a, x->at, a->bytes, x->lane);
     return ok;
 }

@@ -170,10 +170,14 @@ void simt_order_learn(struct block *b, unsigned thread, struct seen_set *s)
 void simt_order_share(struct block *b, const uint32_t *from, const uint32_t *to)
 {
     unsigned threads = b->worker->warp_count * SIMT_WARP;
-    struct seen_set *all = NULL;
+    struct seen_set *all = NULL, *last = NULL; /* most know the same */
     if (!b->order) return;
-    for (unsigned t = 0; t < threads; t++)
-        if (from[t / SIMT_WARP] >> t % SIMT_WARP & 1) simt_seen_join(b->check, &all, b->order[t].knows);
+    for (unsigned t = 0; t < threads; t++) {
+        struct seen_set *knows = b->order[t].knows;
+        if (!(from[t / SIMT_WARP] >> t % SIMT_WARP & 1) || knows == last) continue;
+        simt_seen_join(b->check, &all, knows);
+        last = knows;
+    }
     for (unsigned t = 0; all && t < threads; t += SIMT_WARP) {
         uint32_t m = to[t / SIMT_WARP];
         if (m == FULL)
@@ -445,7 +449,12 @@ static void follow(struct strong *s, unsigned lane)
 enum event simt_order_strong(struct access *a, uint32_t *m)
 {
     struct simt_check *c = a->check;
-    struct strong s = {.access = a, .log = c->narrow_strong ? 0 : 2};
+    struct strong s; /* what it has of lanes is made for some */
+    s.access = a;
+    s.lanes = s.failing = 0;
+    s.stripes = 0;
+    s.log = c->narrow_strong ? 0 : 2;
+    s.same.knew = s.same.comes = s.same.then = NULL;
     uint16_t objects[SIMT_WARP];
     s.places = a->bytes >> s.log ? a->bytes >> s.log : 1;
     if (a->insn->flags & F_RELEASE) simt_check_fence(a->block, a->warp, *m);

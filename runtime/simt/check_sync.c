@@ -428,6 +428,14 @@ static void meet_warp(struct block *b, struct warp *w, uint32_t alive, uint32_t 
     simt_shared_warp_met(b, w);
 }
 
+/* Lanes whose mask that is. */
+static uint32_t named_so(const uint32_t *masks, uint32_t named)
+{
+    uint32_t lanes = 0;
+    for (unsigned l = 0; l < SIMT_WARP; l++) lanes |= (uint32_t)(masks[l] == named) << l;
+    return lanes;
+}
+
 void simt_check_warp_sync(struct simt_observer *o, struct warp *w, const uint32_t *masks, uint32_t m, bool orders)
 {
     struct block *b = w->worker->observed;
@@ -437,8 +445,7 @@ void simt_check_warp_sync(struct simt_observer *o, struct warp *w, const uint32_
     uint32_t now = b->readers.since = tick(b);
     b->warp_seen[w->index] = now;
     while (m) {
-        uint32_t named = masks ? masks[__builtin_ctz(m)] : m, group = masks ? 0 : m;
-        if (masks) EACH_LANE(l, m) group |= (uint32_t)(masks[l] == named) << l;
+        uint32_t named = masks ? masks[__builtin_ctz(m)] : m, group = masks ? m & named_so(masks, named) : m;
         m &= ~group;
         if (b->acquires) {
             uint64_t most = 0;

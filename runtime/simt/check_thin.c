@@ -1,6 +1,6 @@
 /* The notes of shared memory behind a meeting of some threads (check_groups.c), where there are many: those of accesses
- * that all threads have seen who may go on do not matter any more, since nobody can race with them, nor does what others
- * knew then. So what threads that hand on buffers without end leave behind does not grow. */
+ * that all threads have seen who may go on do not matter any more, since nobody can race with them, nor does what
+ * others knew then. So what threads that hand on buffers without end leave behind does not grow. */
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/memory.h"
