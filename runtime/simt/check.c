@@ -328,8 +328,10 @@ static bool block_start(struct simt_observer *o, struct worker *k)
     if (!b) b = k->observed = new_block(c, k);
     if (!b) return no_memory(&k->fault, c->launch);
     b->id = (record)(1 + k->block_index % BLOCK_IDS) << BLOCK_AT;
-    k->quiet.tags = b->tags.read;
-    k->quiet.written = b->tags.written;
+    for (int log = 0; log < 3; log++) {
+        k->quiet.tags[log].read = b->tags.units[log].read;
+        k->quiet.tags[log].written = b->tags.units[log].written;
+    }
     k->quiet.line = c->number | (uint64_t)ALL_WORDS << 32 | (uint64_t)LINE_STRIPS << 48;
     for (uint64_t shift = 0; shift < 2; shift++) {
         k->quiet.heads[0][shift] = c->number | (LINE_WHOLE | shift) << 48;

@@ -196,8 +196,8 @@ struct check_vectors {
     unsigned (*row)(uint32_t *written, uint32_t *read, uint32_t m, unsigned shift, const struct tag_rule *t,
                     uint32_t me, bool write);
     /* Are offsets of lanes m, any of them, equal steps apart, from that of lane 0 on? That may be outside of m, and
-     * below 0. */
-    bool (*steps)(const uint32_t *from, uint32_t m, uint32_t *first, int32_t *step);
+     * below 0. One lane has steps of `size`. */
+    bool (*steps)(const uint32_t *from, uint32_t m, uint32_t size, uint32_t *first, int32_t *step);
     /* How many bytes are elements of lanes m of 16 apart, those of a lane and the next? 0: they differ. */
     int64_t (*stride)(const uint64_t *at, uint32_t m, uint32_t bytes);
     /* The same of lanes m of both halves, whose steps are equal; from: where lanes 0 and 16 are, or would be. -1: they
@@ -224,9 +224,10 @@ struct check_vectors {
     unsigned (*rows64)(const uint64_t *a, uint32_t bytes);
     /* Are 32 offsets those of words side by side from *low on, lane l's being word l ^ flip? That; else 32. */
     unsigned (*butterfly)(const uint32_t *a, uint32_t *low);
-    /* The words that 32 offsets mean, `on` further. False: some of lanes m are not within `room` of 0, or have bits of
-     * `odd`. */
-    bool (*find)(uint32_t *at, const uint32_t *from, uint32_t m, uint32_t on, uint32_t room, uint32_t odd);
+    /* The elements of 1 << log bytes that 32 offsets mean, `on` further. False: some of lanes m are not within `room`
+     * of 0, or have bits of `odd`. */
+    bool (*find)(uint32_t *at, const uint32_t *from, uint32_t m, uint32_t on, uint32_t room, uint32_t odd,
+                 uint32_t log);
     /* Are all cells of 4 bytes that 32 addresses mean, from `low` on, in `last` with at least `known`? Then they are
      * the lanes', from `mine` on. */
     bool (*count)(uint32_t *last, uint32_t cells, const uint64_t *a, uint64_t low, uint32_t known, uint32_t mine);

@@ -294,7 +294,8 @@ bool simt_groups_touch(const struct access *a, uint32_t m)
     uint32_t seen = b->warp_seen[a->warp->index]; /* the time of all that the warp does until it meets others again */
     uint64_t epoch = simt_groups_epoch(b, seen > b->met ? seen : b->met);
     if (epoch < b->tags.since) epoch = b->tags.since;
-    if (a->bytes < 4 || (a->site->strong && a->kind != ACCESS_ATOMIC) || a->site->copies || a->site->bulk) return false;
+    if (a->bytes < 4 || simt_unit_of(b, a->origin)->log < 2) return false;
+    if ((a->site->strong && a->kind != ACCESS_ATOMIC) || a->site->copies || a->site->bulk) return false;
     if (b->copies || b->bulks || b->learned || epoch >= LAST_EPOCH || !has_room(b, 1)) return false;
     if (b->tags.last < epoch) b->tags.last = (uint32_t)epoch;
     bool joins = simt_shared_joins(a, m);

@@ -51,13 +51,17 @@ struct released { /* a thread's last release: one like it, with the same fence, 
     uint32_t time, site, object, alike; /* alike: entries with this fence and time */
     uint64_t number;
 };
+struct unit { /* tags of 1 << log bytes each of a block's shared memory; they begin where lines do */
+    uint32_t *written, *read, count, log;
+};
 struct tags {                        /* of a block's shared memory: check_shared.c */
-    uint32_t *written, *read, words; /* they begin where lines do */
-    void *memory;                    /* for both */
-    uint32_t base, now;              /* epochs, as in tags: the block's first, and this */
-    bool slow;                       /* the cells are kept until all threads meet */
-    bool all;                        /* accesses are noted though they change no tag: order may part the threads */
-    bool warp_met;                   /* since all threads met: */
+    uint32_t *written, *read, words; /* of words */
+    struct unit units[3];            /* by log; those of bytes and halves are there where a variable has them */
+    void *memory[3];
+    uint32_t base, now;      /* epochs, as in tags: the block's first, and this */
+    bool slow;               /* the cells are kept until all threads meet */
+    bool all;                /* accesses are noted though they change no tag: order may part the threads */
+    bool warp_met;           /* since all threads met: */
     uint32_t warp[32];       /* the epoch of each warp, which begins where all its lanes met; `now` if they have not */
     uint32_t last;           /* of them */
     bool parted;             /* some threads met since all did: check_groups.c */

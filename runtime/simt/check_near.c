@@ -16,7 +16,8 @@ bool simt_shared_near(struct block *b, struct warp *w, const struct insn *i, uns
     const struct window window = simt_check_window(&a);
     if (t->slow || t->warp_met || t->parted || simt_reach_kept(b) || s->copies || s->strong || !simt_shared_room(b))
         return false;
-    if (i->size != 4 || i->count != 1 || window.high - window.low < 4) return false;
+    if (i->size != 4 || i->count != 1 || window.high - window.low < 4 || simt_unit_of(b, a.origin)->log < 2)
+        return false;
     const struct tag_rule rule = {t->base, t->now, t->now};
     const struct offsets o = {u32_at(w->frame->regs, i->a), (uint32_t)i->imm, window.low, window.high - window.low - 4,
                               3};
@@ -50,7 +51,9 @@ static bool touch_warp(struct block *b, struct warp *w, const struct insn *i, ui
  * matters in this epoch but what the warp did before its lanes met. False: look closer; nothing was done. */
 static bool touch_in_order(struct block *b, struct warp *w, const struct insn *i, int64_t step, const uint64_t at[2])
 {
+    const int origin = w->worker->program->places[w->pc].origin;
     if (b->tags.slow || b->tags.parted || i->size != 4 || i->count != 1) return false;
+    if (simt_unit_of(b, origin)->log < 2) return false;
     if (step != QUICK_SCATTERED) {
         if (step != 4 || at[1] - at[0] != 16 * 4 || !b->tags.warp_met) return false;
         return touch_warp(b, w, i, (uint32_t)at[0], 0);
@@ -59,68 +62,67 @@ static bool touch_in_order(struct block *b, struct warp *w, const struct insn *i
     if (at_lanes[31] - at_lanes[0] + 31 * 4 > 62 * 4) return false;
     unsigned flip = b->check->vectors->butterfly(at_lanes, &low);
     if (flip == SIMT_WARP) return false;
-    struct access a;
-    a.block = b;
-    a.origin = w->worker->program->places[w->pc].origin;
+    const struct access a = {.block = b, .origin = origin};
     struct window window = simt_check_window(&a);
     uint64_t from = simt_window_address(low, i->imm);
     if (from % 4 || from < window.low || from > window.high || window.high - from < SIMT_WARP * 4) return false;
     return touch_warp(b, w, i, (uint32_t)from, flip);
 }
 
-/* Where words of lanes m begin, that of lane 0, by steps of 4 or 8 bytes; -1: they do not, or not all are within the
- * variable. */
-static int64_t row_start(struct window window, int64_t imm, uint32_t first, int32_t step, uint32_t m)
+/* Where elements of lanes m begin, that of lane 0, by steps of one or two of them; -1: they do not, or not all are
+ * within the variable. */
+static int64_t row_start(struct window window, int64_t imm, uint32_t first, int32_t step, uint32_t m, int32_t bytes)
 {
     int64_t start = (int64_t)(int32_t)first + imm;
-    if ((step != 4 && step != 8) || start < 0 || start % 4) return -1;
+    if ((step != bytes && step != 2 * bytes) || start < 0 || start % bytes) return -1;
     bool fits =
-        start + step * __builtin_ctz(m) >= window.low && start + step * (31 - __builtin_clz(m)) + 4 <= window.high;
+        start + step * __builtin_ctz(m) >= window.low && start + step * (31 - __builtin_clz(m)) + bytes <= window.high;
     return fits ? start : -1;
 }
 
-/* Are the first two of lanes m, and the last one, as far apart as in a row of words that have steps of 4 or 8 bytes? */
-static inline bool may_be_row(const uint32_t *from, uint32_t m)
+/* Are the first two of lanes m, and the last one, as far apart as in a row of elements that have steps of one or two of
+ * them? */
+static inline bool may_be_row(const uint32_t *from, uint32_t m, uint32_t bytes)
 {
     uint32_t rest = m & (m - 1), one = (uint32_t)__builtin_ctz(m), other = rest ? (uint32_t)__builtin_ctz(rest) : one;
-    uint32_t bytes = from[other] - from[one], lanes = other - one, last = 31 - (uint32_t)__builtin_clz(m);
+    uint32_t near = from[other] - from[one], lanes = other - one, last = 31 - (uint32_t)__builtin_clz(m);
     uint32_t all = from[last] - from[one];
-    return (bytes == 4 * lanes && all == 4 * (last - one)) || (bytes == 8 * lanes && all == 8 * (last - one));
+    return (near == bytes * lanes && all == bytes * (last - one)) ||
+           (near == 2 * bytes * lanes && all == 2 * bytes * (last - one));
 }
 
-/* Lanes m touch words by steps of 4 or 8 bytes. False: look closer; nothing is lost. */
+/* Lanes m touch elements by steps of one or two of them. False: look closer; nothing is lost. */
 static bool touch_row(struct block *b, struct warp *w, const struct insn *i, unsigned site, int64_t step,
                       const uint64_t at[2], uint32_t m)
 {
     struct tags *t = &b->tags;
     const struct check_vectors *v = b->check->vectors;
     const struct site *s = &b->check->sites[site];
+    const struct access a = {.block = b, .origin = w->worker->program->places[w->pc].origin};
+    const struct unit *u = simt_unit_of(b, a.origin);
     bool write = i->memory == MEMORY_STORE;
     int64_t start = (int64_t)at[0];
-    int32_t by = (int32_t)step;
+    int32_t by = (int32_t)step, bytes = 1 << u->log;
     uint32_t first;
-    if (t->slow || t->parted || i->size != 4 || i->count != 1 || s->copies || s->strong || !simt_shared_room(b))
+    if (t->slow || t->parted || i->size != bytes || i->count != 1 || s->copies || s->strong || !simt_shared_room(b))
         return false;
     if (step == QUICK_SCATTERED) {
-        struct access a;
-        a.block = b;
-        a.origin = w->worker->program->places[w->pc].origin;
         const uint32_t *from = u32_at(w->frame->regs, i->a);
-        if (!may_be_row(from, m) || !v->steps(from, m, &first, &by)) return false;
-        start = row_start(simt_check_window(&a), i->imm, first, by, m);
+        if (!may_be_row(from, m, (uint32_t)bytes) || !v->steps(from, m, (uint32_t)bytes, &first, &by)) return false;
+        start = row_start(simt_check_window(&a), i->imm, first, by, m, bytes);
         if (start < 0) return false;
-    } else if (step != 8 || at[1] - at[0] != 16 * 8) {
+    } else if (step != 2 * bytes || at[1] - at[0] != 16 * (uint64_t)step) {
         return false;
     }
     const struct tag_rule rule = {t->base, t->now, t->warp_met ? t->warp[w->index] : t->now};
-    unsigned flags = v->row(t->written + start / 4, t->read + start / 4, m, by == 8, &rule,
+    unsigned flags = v->row(u->written + (start >> u->log), u->read + (start >> u->log), m, by != bytes, &rule,
                             rule.warp | (uint32_t)w->index * SIMT_WARP, write);
     if (flags & CELLS_BAD) {
         simt_shared_flush(b);
         return false;
     }
     if (!(flags & CELLS_CHANGED) && !notes_all(t)) return true;
-    struct shared_note *n = simt_shared_log(b, w, i, site, 4, m, ROW_STEPS | ROW_STEPS << ROW_BITS);
+    struct shared_note *n = simt_shared_log(b, w, i, site, (uint32_t)bytes, m, ROW_STEPS | ROW_STEPS << ROW_BITS);
     n->at[0] = (uint32_t)start, n->at[1] = (uint32_t)start + 16 * (uint32_t)by, n->step = by;
     return true;
 }

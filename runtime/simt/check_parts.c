@@ -31,6 +31,30 @@ static bool may_be_read_whole(const struct access *a)
     return a->check->reads_words >> bit_of(a->check->program, a->origin) & 1;
 }
 
+const struct unit *simt_parts_unit(const struct block *b, uint64_t at)
+{
+    const struct simt_function *f = b->check->launch->function;
+    const struct simt_program *p = f->program;
+    uint64_t some = f->code->byte_units | f->code->half_units;
+    for (uint32_t n = 0; some && n < p->shared_count; n++) {
+        const struct shared_variable *v = &p->shared[n];
+        int bit = simt_unit_bit(p, (int)n);
+        bool within = at >= v->offset && (!v->bytes || at - v->offset < v->bytes);
+        if (within && bit >= 0 && some >> bit & 1) return simt_unit_of(b, SHARED_ORIGIN + (int)n);
+    }
+    return &b->tags.units[2];
+}
+
+bool simt_parts_meet(const struct access *a, uint32_t m)
+{
+    const struct function *f = a->check->launch->function->code;
+    if (a->origin >= SHARED_ORIGIN || !(f->byte_units | f->half_units)) return false;
+    EACH_LANE(l, m)
+    for (uint64_t end = a->at[l] + a->bytes, at = a->at[l]; at < end; at++)
+        if (simt_parts_unit(a->block, at)->log < 2) return true;
+    return false;
+}
+
 /* Words of which bytes were written before all threads met, and others possibly not: *some has the lanes that read such
  * ones, which were. False: it can't be told. */
 static bool settle(const struct access *a, uint32_t m, uint32_t *some)

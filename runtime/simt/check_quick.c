@@ -120,7 +120,7 @@ static bool find_words(const struct simt_check *c, const struct warp *w, const s
     uint32_t bytes = (uint32_t)i->size * i->count, room = window->high - window->low;
     return room >= bytes && window->low % bytes == 0 &&
            c->vectors->find(at, u32_at(w->frame->regs, i->a), m, (uint32_t)i->imm - window->low, room - bytes,
-                            bytes - 1);
+                            bytes - 1, 2);
 }
 
 /* In a steady block, where the function's other accesses to shared memory are right: may lanes m load what they mean

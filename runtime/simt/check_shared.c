@@ -152,16 +152,26 @@ void simt_shared_quiet(struct block *b)
 bool simt_shared_new(struct block *b)
 {
     struct tags *t = &b->tags;
-    t->words = (b->worker->shared_bytes + LINE - 1) / LINE * (LINE / 4);
-    t->memory = rt_calloc(2 * (size_t)t->words + 2 * LINE / 4, sizeof *t->written); /* vectors reach past the end */
-    t->written = (uint32_t *)(((uintptr_t)t->memory + LINE - 1) / LINE * LINE);
-    t->read = t->written + t->words;
-    return t->memory != NULL;
+    const struct function *f = b->check->launch->function->code;
+    const bool wanted[] = {f->byte_units != 0, f->half_units != 0, true};
+    for (uint32_t log = 0; log < 3; log++) {
+        uint32_t count = (b->worker->shared_bytes + LINE - 1) / LINE * (LINE >> log);
+        if (!wanted[log]) continue;
+        void *p = rt_calloc(2 * (size_t)count + 2 * LINE / 4, sizeof *t->written); /* vectors reach past the end */
+        uint32_t *first = (uint32_t *)(((uintptr_t)p + LINE - 1) / LINE * LINE);
+        if (!p) return false;
+        t->memory[log] = p;
+        t->units[log] = (struct unit){first, first + count, count, log};
+    }
+    t->written = t->units[2].written;
+    t->read = t->units[2].read;
+    t->words = t->units[2].count;
+    return true;
 }
 
 void simt_shared_free(struct block *b)
 {
-    free(b->tags.memory);
+    for (int log = 0; log < 3; log++) free(b->tags.memory[log]);
     free(b->tags.readers);
     for (int w = 0; w < 32; w++) free(b->tags.known[w]);
     free(b->tags.log);
@@ -170,10 +180,11 @@ void simt_shared_free(struct block *b)
 /* Epochs are counted from the beginning again; what was written in this block remains so. */
 static void count_again(struct tags *t)
 {
-    for (uint32_t k = 0; k < t->words; k++) {
-        if (t->written[k] != TAG_MIXED) t->written[k] = t->written[k] >= t->base ? EPOCH : 0;
-        t->read[k] = 0;
-    }
+    for (const struct unit *u = t->units; u < t->units + 3; u++)
+        for (uint32_t k = 0; k < u->count; k++) {
+            if (u->written[k] != TAG_MIXED) u->written[k] = u->written[k] >= t->base ? EPOCH : 0;
+            u->read[k] = 0;
+        }
     t->base = EPOCH;
     t->now = 2 * EPOCH;
 }
@@ -215,6 +226,11 @@ void simt_shared_start(struct block *b)
 }
 
 /* ---- accesses ---- */
+static const struct unit *unit_of(const struct access *a)
+{
+    return simt_unit_of(a->block, a->origin);
+}
+
 static struct tag_rule rule_of(const struct access *a)
 {
     const struct tags *t = &a->block->tags;
@@ -237,10 +253,10 @@ static uint32_t tag_atomic(uint32_t written, uint32_t read, uint32_t me, const s
 }
 
 /* One word; false: look closer. */
-static bool touch_word(struct tags *t, enum simt_access kind, const struct tag_rule *rule, uint32_t word, uint32_t me,
-                       bool *changed)
+static bool touch_word(const struct unit *u, enum simt_access kind, const struct tag_rule *rule, uint32_t word,
+                       uint32_t me, bool *changed)
 {
-    uint32_t *written = &t->written[word], *read = &t->read[word], tag;
+    uint32_t *written = &u->written[word], *read = &u->read[word], tag;
     bool met = rule->warp != rule->now;
     switch (kind) {
     case ACCESS_READ:
@@ -263,7 +279,7 @@ static bool touch_word(struct tags *t, enum simt_access kind, const struct tag_r
 
 static bool is_simple(const struct access *a)
 {
-    return !a->block->tags.slow && !a->block->tags.parted && a->bytes >= 4 &&
+    return !a->block->tags.slow && !a->block->tags.parted && a->bytes >= 1u << unit_of(a)->log &&
            (!a->site->strong || a->kind == ACCESS_ATOMIC);
 }
 
@@ -278,16 +294,17 @@ static bool note_place(const struct access *a, uint32_t m)
 /* The log leaves readers out, of which one may be no atomic: a compare-and-swap that fails is as one that does not. */
 static bool touch_lanes(const struct access *a, uint32_t m)
 {
-    struct tags *t = &a->block->tags;
+    const struct tags *t = &a->block->tags;
+    const struct unit *u = unit_of(a);
     struct tag_rule rule = rule_of(a);
     bool changed = notes_all(t);
     if (!is_simple(a)) return false;
     if (!t->warp_met && simt_shared_joins(a, m)) return !changed || note_place(a, m);
     EACH_LANE(l, m)
     {
-        uint32_t word = (uint32_t)a->at[l] / 4, me = tag_of(a, l);
-        for (uint32_t k = 0; k < a->bytes / 4; k++)
-            if (!touch_word(t, a->site->access, &rule, word + k, me, &changed)) return false;
+        uint32_t word = (uint32_t)a->at[l] >> u->log, me = tag_of(a, l);
+        for (uint32_t k = 0; k < a->bytes >> u->log; k++)
+            if (!touch_word(u, a->site->access, &rule, word + k, me, &changed)) return false;
     }
     struct shared_note *n = changed ? note(a, m, 0) : NULL;
     for (int l = 0; n && l < SIMT_WARP; l++) n->at[l] = (uint32_t)a->at[l];
@@ -299,16 +316,17 @@ static unsigned touch_row(const struct access *a, unsigned rows, uint32_t low, u
                           const struct tag_rule *rule)
 {
     const struct check_vectors *v = a->check->vectors;
-    uint32_t *written = a->block->tags.written, *read = a->block->tags.read, words[2] = {low / 4, high / 4};
-    unsigned shift = (unsigned)__builtin_ctz(a->bytes) - 2, n = 16u << shift, flags = 0;
+    const struct unit *u = unit_of(a);
+    uint32_t *written = u->written, *read = u->read, words[2] = {low >> u->log, high >> u->log};
+    unsigned shift = (unsigned)__builtin_ctz(a->bytes) - u->log, n = 16u << shift, flags = 0;
     bool write = a->kind == ACCESS_WRITE, unit = rows == (ROW_UNIT | ROW_UNIT << ROW_BITS);
-    if (unit && high - low == 4 * n)
+    if (unit && high - low == n << u->log)
         return v->tags(written + words[0], read + words[0], 2 * n, shift, rule, tag_of(a, 0), write);
     if (unit && high == low && !write) return v->spots(written + words[0], read + words[0], n, rule, tag_of(a, 0));
     for (unsigned h = 0; h < 2; h++)
         flags |= (rows >> h * ROW_BITS & ROW_MASK) == ROW_UNIT
                      ? v->tags(written + words[h], read + words[h], n, shift, rule, tag_of(a, h * 16), write)
-                     : v->spots(written + words[h], read + words[h], a->bytes / 4, rule, tag_of(a, 0));
+                     : v->spots(written + words[h], read + words[h], 1u << shift, rule, tag_of(a, 0));
     return flags;
 }
 
@@ -316,10 +334,11 @@ static unsigned touch_row(const struct access *a, unsigned rows, uint32_t low, u
 static unsigned touch_stretch(const struct access *a, const uint64_t at[2], uint32_t bytes, const struct tag_rule *rule)
 {
     const struct check_vectors *v = a->check->vectors;
-    uint32_t *written = a->block->tags.written + at[0] / 4, *read = a->block->tags.read + at[0] / 4;
-    unsigned flags = v->spots(written, read, bytes / 4, rule, tag_of(a, 0));
-    int64_t on = ((int64_t)at[1] - (int64_t)at[0]) / 4;
-    return on ? flags | v->spots(written + on, read + on, bytes / 4, rule, tag_of(a, 0)) : flags;
+    const struct unit *u = unit_of(a);
+    uint32_t *written = u->written + (at[0] >> u->log), *read = u->read + (at[0] >> u->log), n = bytes >> u->log;
+    unsigned flags = v->spots(written, read, n, rule, tag_of(a, 0));
+    int64_t on = ((int64_t)at[1] - (int64_t)at[0]) / (1 << u->log);
+    return on ? flags | v->spots(written + on, read + on, n, rule, tag_of(a, 0)) : flags;
 }
 
 /* Both halves touch rows, `count` times. False: look closer, at all of them. */
@@ -354,22 +373,22 @@ static bool halves_differ(int32_t step, const uint64_t at[2])
 /* Loads that leave nothing out between a lane and the next are judged as one of more bytes. */
 static unsigned judge_packed(const struct access *a, int32_t step, const uint64_t at[2], const struct tag_rule *rule)
 {
-    const struct tags *t = &a->block->tags;
-    unsigned shift = (unsigned)__builtin_ctz((unsigned)step) - 2, n = 16u << shift, flags = 0;
+    const struct unit *u = unit_of(a);
+    unsigned shift = (unsigned)__builtin_ctz((unsigned)step) - u->log, n = 16u << shift, flags = 0;
     for (unsigned h = 0; h < 2; h++)
-        flags |= a->check->vectors->tags(t->written + at[h] / 4, t->read + at[h] / 4, n, shift, rule, tag_of(a, h * 16),
-                                         false);
+        flags |= a->check->vectors->tags(u->written + (at[h] >> u->log), u->read + (at[h] >> u->log), n, shift, rule,
+                                         tag_of(a, h * 16), false);
     return flags;
 }
 
 static unsigned judge_steps(const struct access *a, int32_t step, const uint64_t at[2], const struct tag_rule *rule)
 {
-    const struct tags *t = &a->block->tags;
+    const struct unit *u = unit_of(a);
     unsigned flags = 0;
-    for (uint32_t k = 0; k < a->bytes / 4; k++) {
-        const uint32_t words[2] = {(uint32_t)at[0] / 4 + k, (uint32_t)at[1] / 4 + k};
-        flags |= a->check->vectors->words(t->written, t->read, words, (uint32_t)(step / 4), rule, tag_of(a, 0),
-                                          a->kind == ACCESS_WRITE);
+    for (uint32_t k = 0; k < a->bytes >> u->log; k++) {
+        const uint32_t words[2] = {((uint32_t)at[0] >> u->log) + k, ((uint32_t)at[1] >> u->log) + k};
+        flags |= a->check->vectors->words(u->written, u->read, words, (uint32_t)(step / (1 << u->log)), rule,
+                                          tag_of(a, 0), a->kind == ACCESS_WRITE);
     }
     return flags;
 }
@@ -414,9 +433,9 @@ bool simt_shared_rows(const struct access *a, const uint32_t *from)
     return touch_rows(a, rows, at, 1, 0);
 }
 
-static inline void note_words(uint32_t *restrict to, const uint32_t *restrict words, uint32_t low)
+static inline void note_words(uint32_t *restrict to, const uint32_t *restrict words, uint32_t log, uint32_t low)
 {
-    for (int l = 0; l < SIMT_WARP; l++) to[l] = 4 * words[l] + low;
+    for (int l = 0; l < SIMT_WARP; l++) to[l] = (words[l] << log) + low;
 }
 
 bool simt_shared_lanes(const struct access *a, const uint32_t *from, uint32_t m)
@@ -424,20 +443,23 @@ bool simt_shared_lanes(const struct access *a, const uint32_t *from, uint32_t m)
     const struct check_vectors *v = a->check->vectors;
     struct tags *t = &a->block->tags;
     struct window window = simt_check_window(a);
-    uint32_t at[SIMT_WARP], low = window.low / 4, bytes = window.high - window.low, first;
+    const struct unit *u = unit_of(a);
+    uint32_t at[SIMT_WARP], low = window.low >> u->log, bytes = window.high - window.low, first;
     int32_t step = 0;
-    if (!is_simple(a) || a->kind == ACCESS_ATOMIC || window.low % 16 || bytes < a->bytes) return false;
-    if (!v->find(at, from, m, (uint32_t)a->insn->imm - window.low, bytes - a->bytes, a->bytes - 1)) return false;
+    if (!is_simple(a) || a->kind == ACCESS_ATOMIC || window.low % a->bytes || bytes < a->bytes) return false;
+    if (!v->find(at, from, m, (uint32_t)a->insn->imm - window.low, bytes - a->bytes, a->bytes - 1, u->log))
+        return false;
     struct tag_rule rule = rule_of(a);
     unsigned flags = notes_all(t) ? CELLS_CHANGED : 0;
     bool write = a->kind == ACCESS_WRITE, apart = v->rising(from);
-    if (!apart && v->steps(from, m, &first, &step)) apart = step >= (int32_t)a->bytes || step <= -(int32_t)a->bytes;
-    for (uint32_t k = 0; k < a->bytes / 4; k++) {
-        uint32_t *written = t->written + low + k, *read = t->read + low + k;
+    if (!apart && v->steps(from, m, a->bytes, &first, &step))
+        apart = step >= (int32_t)a->bytes || step <= -(int32_t)a->bytes;
+    for (uint32_t k = 0; k < a->bytes >> u->log; k++) {
+        uint32_t *written = u->written + low + k, *read = u->read + low + k;
         flags |= (apart ? v->apart : v->lanes)(written, read, at, m, &rule, tag_of(a, 0), write);
     }
     struct shared_note *n = !(flags & CELLS_BAD) && flags & CELLS_CHANGED ? note(a, m, 0) : NULL;
-    if (n) note_words(n->at, at, window.low);
+    if (n) note_words(n->at, at, u->log, window.low);
     if (n || !flags) return true;
     simt_shared_flush(a->block);
     return false;
@@ -472,10 +494,10 @@ void simt_shared_series(struct access *a, int64_t step, const uint64_t at[2], ui
 /* ---- never written ---- */
 static bool was_written(const struct block *b, uint64_t at, uint32_t bytes)
 {
-    const struct tags *t = &b->tags;
-    for (uint32_t word = (uint32_t)at / 4; word <= (at + bytes - 1) / 4; word++) {
-        if (t->written[word] < t->base) return false;
-        if (t->written[word] != TAG_MIXED || simt_bulk_covers(b, at, bytes)) continue;
+    const struct unit *u = simt_parts_unit(b, at);
+    for (uint32_t word = (uint32_t)at >> u->log; word <= (at + bytes - 1) >> u->log; word++) {
+        if (u->written[word] < b->tags.base) return false;
+        if (u->written[word] != TAG_MIXED || simt_bulk_covers(b, at, bytes)) continue;
         if (!simt_shadow_written(b, at, bytes)) return false;
     }
     return true;
@@ -505,18 +527,21 @@ bool simt_shared_whole(const struct block *b, const struct shared_variable *v)
 
 bool simt_shared_apart(const struct block *b, const struct shared_variable *v)
 {
-    const struct tags *t = &b->tags;
+    const struct unit *u = simt_parts_unit(b, v->offset);
     uint32_t end = v->bytes ? v->offset + v->bytes : b->worker->shared_bytes, several = 0;
-    for (uint32_t word = v->offset / 4; word < (end + 3) / 4; word++)
-        several |= (uint32_t)(t->read[word] >= t->now) & t->read[word] / TAG_MANY;
+    for (uint32_t word = v->offset >> u->log; word << u->log < end; word++)
+        several |= (uint32_t)(u->read[word] >= b->tags.now) & u->read[word] / TAG_MANY;
     return !(several & 1);
 }
 
-static void set_written(struct tags *t, uint64_t at, uint32_t bytes)
+static void set_written(struct block *b, uint64_t at, uint32_t bytes)
 {
-    for (uint32_t word = (uint32_t)at / 4; word <= (at + bytes - 1) / 4; word++) {
-        bool whole = bytes >= 4 || (t->written[word] >= t->base && t->written[word] != TAG_MIXED);
-        t->written[word] = whole ? t->now | TAG_MANY : TAG_MIXED;
+    const struct tags *t = &b->tags;
+    const struct unit *u = simt_parts_unit(b, at);
+    for (uint32_t word = (uint32_t)at >> u->log; word <= (at + bytes - 1) >> u->log; word++) {
+        uint32_t *tag = &u->written[word];
+        bool whole = bytes >= 1u << u->log || (*tag >= t->base && *tag != TAG_MIXED);
+        *tag = whole ? t->now | TAG_MANY : TAG_MIXED;
     }
 }
 
@@ -543,9 +568,11 @@ static void report_unwritten(const struct access *a, unsigned lane)
 
 void simt_shared_touch(const struct access *a, uint32_t m)
 {
-    struct tags *t = &a->block->tags;
+    const struct tags *t = &a->block->tags;
+    bool whole = a->bytes >= 1u << unit_of(a)->log;
+    if (!t->slow && simt_parts_meet(a, m)) simt_shared_flush(a->block);
     if (t->parted && simt_groups_touch(a, m)) return;
-    if (!t->slow && (a->bytes < 4 ? simt_parts_read(a, m) : touch_lanes(a, m))) return;
+    if (!t->slow && (whole ? touch_lanes(a, m) : simt_parts_read(a, m))) return;
     if (!t->slow) simt_shared_flush(a->block);
     m &= ~simt_copies_meet(a, m);
     m &= ~simt_bulk_meet(a, m, true);
@@ -555,8 +582,8 @@ void simt_shared_touch(const struct access *a, uint32_t m)
     {
         bool unwritten = is_lacking(a, a->at[l]) && !a->check->untracked;
         if (unwritten && !simt_reach_written(a->block, a->at[l], a->bytes)) report_unwritten(a, l);
-        if (a->kind == ACCESS_ATOMIC) set_written(t, a->at[l], a->bytes);
+        if (a->kind == ACCESS_ATOMIC) set_written(a->block, a->at[l], a->bytes);
     }
     simt_race_touch(a, m, true);
-    if (a->kind == ACCESS_WRITE) EACH_LANE(l, m) set_written(t, a->at[l], a->bytes);
+    if (a->kind == ACCESS_WRITE) EACH_LANE(l, m) set_written(a->block, a->at[l], a->bytes);
 }

@@ -6,6 +6,13 @@
 #include "runtime/simt/check_cells.h"
 #include "runtime/simt/check_inside.h"
 
+/* Of the variable that an access of the launch's entry means, as far as that is known, or of words. */
+static inline const struct unit *simt_unit_of(const struct block *b, int origin)
+{
+    const struct simt_function *f = b->check->launch->function;
+    return &b->tags.units[simt_unit_log(f->program, f->code, origin)];
+}
+
 /* ---- check_shared.c ---- */
 /* Lanes m do an atomic on one place, whose words several threads' atomics touched in this epoch, and nobody else: no
  * tag changes. */
@@ -54,6 +61,10 @@ bool simt_shared_form(struct warp *w, const struct insn *i, unsigned site, int64
 void simt_parts_watch(struct simt_check *c, uint32_t pc);
 /* Lanes m read a->bytes at a->at[lane], where that is less than a word. False: look closer. */
 bool simt_parts_read(const struct access *a, uint32_t m);
+/* What has tags for the byte there. */
+const struct unit *simt_parts_unit(const struct block *b, uint64_t at);
+/* Is it not known what the access means, and does a lane of m come to what has tags for less than words? */
+bool simt_parts_meet(const struct access *a, uint32_t m);
 /* Is all written that a variable holds? */
 bool simt_shared_whole(const struct block *b, const struct shared_variable *v);
 /* Has no word of it been read by several threads in this epoch? By the tags. */

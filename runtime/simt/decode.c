@@ -407,6 +407,7 @@ static bool decode_module(struct decoder *d)
     }
     for (uint32_t k = 0; k < m->func_count; k++)
         if (m->funcs[k].is_entry && m->funcs[k].has_body && !simt_describe_entry(d, k)) return false;
+    simt_find_units(p);
     return simt_check_refusals(d) && simt_relocate(d);
 }
 

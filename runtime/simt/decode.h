@@ -214,6 +214,9 @@ bool simt_find_steady(struct decoder *d);                                /* fill
 /* Marks the places of plain loads of what a compare-and-swap then expects, in a function whose code is there. */
 void simt_find_guesses(struct simt_program *p, const struct function *f);
 
+/* ---- decode_units.c: when all functions are there ---- */
+void simt_find_units(struct simt_program *p); /* fills byte_units and half_units */
+
 /* ---- decode_ops.c ---- */
 /* The instruction at hand, whatever it is. */
 bool simt_decode_insn(struct decoder *d);

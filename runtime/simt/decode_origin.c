@@ -24,14 +24,32 @@ static bool is_parameter(const struct ptx_insn *in)
     return !strcmp(in->opcode, "ld") && simt_has_mod_like(in, "param") && wide && in->operand_count == 2;
 }
 
-/* Loads less than a pointer to global memory into a register that could hold one: an index. */
+static bool is_of_bits(const struct ptx_insn *in, const char *bits)
+{
+    for (size_t k = 0; k < in->mod_count; k++)
+        if (strchr("usbf", in->mods[k][0]) && !strcmp(in->mods[k] + 1, bits)) return true;
+    return false;
+}
+
+/* Loads less than a pointer to what its register could point to: an index. Pointers to shared memory, of 32 bits, are
+ * not to be found in global memory. */
 static bool is_index(const struct decoder *d, const struct ptx_insn *in)
 {
     const struct ptx_operand *to = &in->operands[0];
     if (strcmp(in->opcode, "ld") || !in->operand_count || to->kind != PTX_OP_REG) return false;
-    if (to->reg < 0 || (size_t)to->reg >= d->f->reg_count || ptx_type_size(d->f->regs[to->reg].type) != 8) return false;
-    return !simt_has_mod_like(in, "u64") && !simt_has_mod_like(in, "b64") && !simt_has_mod_like(in, "s64") &&
-           !simt_has_mod_like(in, "f64");
+    if (is_of_bits(in, "8") || is_of_bits(in, "16")) return true;
+    if (to->reg < 0 || (size_t)to->reg >= d->f->reg_count || is_of_bits(in, "64")) return false;
+    bool may_be_shared = ptx_type_size(d->f->regs[to->reg].type) < 8;
+    return !may_be_shared || simt_has_mod(in, "global") || simt_has_mod(in, "const");
+}
+
+/* Counts on in memory, less than a pointer to global memory. */
+static bool is_counter(const struct decoder *d, const struct ptx_insn *in)
+{
+    const struct ptx_operand *to = in->operands;
+    if (strcmp(in->opcode, "atom") || !in->operand_count || to->kind != PTX_OP_REG) return false;
+    if (to->reg < 0 || (size_t)to->reg >= d->f->reg_count || ptx_type_size(d->f->regs[to->reg].type) == 8) return false;
+    return simt_has_mod(in, "add") || simt_has_mod(in, "inc");
 }
 
 static int of_symbol(struct decoder *d, const char *name)
@@ -79,18 +97,22 @@ static int of_parameter(struct decoder *d, const struct ptx_insn *in)
 static int of_result(struct decoder *d, const struct ptx_insn *in)
 {
     static const char *const keep_both[] = {"add", "and", "or", "selp"}, *const keep[] = {"mov", "cvta"},
-                             *const indices[] = {"mul", "shl", "shr",  "cvt", "bfe", "bfi",
-                                                 "div", "rem", "popc", "clz", "neg"};
+                             *const indices[] = {"mul", "shl",  "shr", "cvt", "bfe",   "bfi", "div",
+                                                 "rem", "popc", "clz", "neg", "bfind", "vote"},
+                             *const of_indices[] = {"xor", "min", "max", "not", "abs"};
     if (is_parameter(in)) return of_parameter(d, in);
-    if ((!strcmp(in->opcode, "ld") && simt_has_mod_like(in, "param")) || is_index(d, in)) return NO_POINTER;
+    if ((!strcmp(in->opcode, "ld") && simt_has_mod_like(in, "param")) || is_index(d, in) || is_counter(d, in))
+        return NO_POINTER;
     if (!strcmp(in->opcode, "mad") && in->operand_count == 4) return of_operand(d, &in->operands[3]);
     if (!strcmp(in->opcode, "sub") && in->operand_count == 3 && of_operand(d, &in->operands[2]) == NO_POINTER)
         return of_operand(d, &in->operands[1]);
-    if (!strcmp(in->opcode, "xor")) return of_operands(d, in, 1, 2) == NO_POINTER ? NO_POINTER : UNKNOWN;
     for (size_t k = 0; k < sizeof keep / sizeof *keep; k++)
         if (!strcmp(in->opcode, keep[k])) return of_operands(d, in, 1, 1);
     for (size_t k = 0; k < sizeof keep_both / sizeof *keep_both; k++)
         if (!strcmp(in->opcode, keep_both[k])) return of_operands(d, in, 1, 2);
+    for (size_t k = 0; k < sizeof of_indices / sizeof *of_indices; k++)
+        if (!strcmp(in->opcode, of_indices[k]))
+            return of_operands(d, in, 1, in->operand_count - 1) == NO_POINTER ? NO_POINTER : UNKNOWN;
     for (size_t k = 0; k < sizeof indices / sizeof *indices; k++)
         if (!strcmp(in->opcode, indices[k])) return NO_POINTER;
     return UNKNOWN;

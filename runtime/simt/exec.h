@@ -229,8 +229,10 @@ struct worker { /* what runs one block: its registers, memory and barriers, used
     struct simt_observer *observer; /* NULL: none */
     void *observed;                 /* the observer's own */
     struct {                        /* of the observer, for generated code */
-        uint32_t *tags;             /* of words of shared memory: who read them */
-        uint32_t *written;          /* and wrote them */
+        struct {                    /* tags of 1 << log bytes of shared memory: */
+            uint32_t *read;         /* who read them */
+            uint32_t *written;      /* and wrote them */
+        } tags[3];                  /* by log */
         uint32_t now;               /* the tag of words that all may read; UINT32_MAX: every read is noted */
         uint32_t many;              /* the tag of words that several threads read */
         uint32_t first;             /* that of what the block's first thread writes; those below are of the past */

@@ -209,6 +209,9 @@ struct function {
     bool steady, loose; /* but for some variables */
     uint64_t own;       /* variables, by bits, of which threads may store to words that they read, if nobody else reads
                            them in the same epoch */
+    /* Entries: shared variables, by simt_unit_bit, of which nothing but plain accesses touch elements, some of them of
+     * a byte, or of 2 (decode_units.c). */
+    uint64_t byte_units, half_units;
     uint32_t condition_first, condition_count;
     uint32_t still_first, still_count;   /* of those with unsteady loads: the variables, all of which is then written */
     uint32_t local_bytes;                /* of .local variables and parameters, one thread */
@@ -311,6 +314,18 @@ struct simt_program {
         char text[];
     } * strings;
 };
+
+/* The bit of program->shared[n] in such sets, one for all without a size; -1: it has none. */
+static inline int simt_unit_bit(const struct simt_program *p, int n)
+{
+    return !p->shared[n].bytes ? 63 : n < 63 ? n : -1;
+}
+/* Of the variable that is the origin of an address in an entry: the log of how many bytes it has tags for. */
+static inline unsigned simt_unit_log(const struct simt_program *p, const struct function *f, int origin)
+{
+    int n = origin - SHARED_ORIGIN, bit = n < 0 || !(f->byte_units | f->half_units) ? -1 : simt_unit_bit(p, n);
+    return bit < 0 ? 2 : f->byte_units >> bit & 1 ? 0 : f->half_units >> bit & 1 ? 1 : 2;
+}
 
 enum special {
     SR_TID_X,

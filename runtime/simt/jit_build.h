@@ -347,10 +347,11 @@ void simt_jit_ask(struct jit *j, const struct jit_insn *n, const int bases[2], s
 struct jit_words {
     const int *bases;
     int32_t offsets[2];
-    int halves; /* 1: both are the same */
+    int halves;   /* 1: both are the same */
+    unsigned log; /* of how many bytes the variable has tags for; all that follows is said of words */
     int64_t bytes;
     bool pair;   /* where the halves lie is not known to the code */
-    bool own;    /* each lane touches others, 4 << shift bytes; else several lanes touch each word */
+    bool own;    /* each lane touches others, 1 << shift; else several lanes touch each word */
     bool claims; /* simt_jit_claim_tags does them */
     int shift;
     int64_t step, stride;

@@ -7,8 +7,9 @@ static const struct x86_vop xor_w = {1, 1, 0, 0xef}, add_w = {1, 1, 0, 0xfe}, ma
                             min_u = {2, 1, 0, 0x3b}, any_bit = {2, 1, 0, 0x17}, test_w = {2, 1, 0, 0x27},
                             any_lane = {1, 0, 0, 0x98};
 
-#define QUIET(member) x86_at(REG_WORKER, (int32_t)offsetof(struct worker, quiet.member))
-#define NOTE(member)  x86_at(RCX, (int32_t)offsetof(struct shared_note, member))
+#define QUIET(member)   x86_at(REG_WORKER, (int32_t)offsetof(struct worker, quiet.member))
+#define TAGS(w, member) QUIET(tags[(w)->log].member)
+#define NOTE(member)    x86_at(RCX, (int32_t)offsetof(struct shared_note, member))
 
 static int vector_bytes(const struct jit *j)
 {
@@ -32,10 +33,16 @@ void simt_jit_jump_unless_equal(struct jit *j, int a, int b, int label)
     jump_if_any(j, a, label);
 }
 
-/* The tags at RAX or RDX of the words of a half from byte k on. */
+static int64_t tag_bytes(const struct jit_words *w)
+{
+    return w->bytes << (2 - w->log);
+}
+
+/* The tags at RAX or RDX of the words of a half, `k` bytes behind that of the first. */
 static struct x86_mem tags_at(const struct jit_words *w, int table, int half, int64_t k)
 {
-    return x86_at_index(table, w->bases[half], (int32_t)(w->offsets[half] + k));
+    int scale = 2 - (int)w->log;
+    return (struct x86_mem){table, w->bases[half], scale, (int32_t)(w->offsets[half] * (1 << scale) + k), -1};
 }
 
 /* ---- read already ---- */
@@ -43,19 +50,19 @@ void simt_jit_compare_tags(struct jit *j, const struct jit_words *w, int moment,
 {
     struct x86 *x = &j->x;
     int sum = simt_jit_scratch(j);
-    bool vectors = w->bytes % 32 == 0;
-    x86_rm(x, ALU_MOV, true, RAX, QUIET(tags));
+    bool vectors = tag_bytes(w) % 32 == 0;
+    x86_rm(x, ALU_MOV, true, RAX, TAGS(w, read));
     if (vectors)
         simt_jit_spread_from(j, false, moment, QUIET(now));
     else
         x86_rm(x, ALU_MOV, false, RCX, QUIET(now));
     for (int h = 0; h < w->halves; h++) {
-        for (int64_t k = 0; !vectors && k < w->bytes; k += 4) {
+        for (int64_t k = 0; !vectors && k < tag_bytes(w); k += 4) {
             x86_rm(x, ALU_CMP, false, RCX, tags_at(w, RAX, h, k));
             x86_jump_if(x, CC_NE, label);
         }
         if (!vectors) continue;
-        for (int64_t k = 0; k < w->bytes; k += vector_bytes(j))
+        for (int64_t k = 0; k < tag_bytes(w); k += vector_bytes(j))
             simt_jit_put_mem(j, min_u, sum, k ? sum : moment, tags_at(w, RAX, h, k));
         simt_jit_put(j, xor_w, sum, sum, moment);
         jump_if_any(j, sum, label);
@@ -159,7 +166,7 @@ static void compare_past(struct jit *j, const struct jit_words *w, const struct 
     int least = b->reg[0], most = b->reg[1];
     bool first = true;
     for (int h = 0; h < w->halves; h++)
-        for (int64_t k = 0; k < w->bytes; k += vector_bytes(j)) {
+        for (int64_t k = 0; k < tag_bytes(w); k += vector_bytes(j)) {
             if (first) {
                 simt_jit_load(j, least, tags_at(w, RAX, h, k));
                 simt_jit_move(j, most, least);
@@ -186,7 +193,7 @@ static void claim_few(struct jit *j, const struct jit_words *w, int label)
 {
     struct x86 *x = &j->x;
     for (int h = 0; h < w->halves; h++)
-        for (int64_t k = 0; k < w->bytes; k += 4) {
+        for (int64_t k = 0; k < tag_bytes(w); k += 4) {
             x86_rm(x, ALU_MOV, false, RCX, tags_at(w, RAX, h, k));
             x86_rm(x, ALU_CMP, false, RCX, QUIET(base));
             x86_jump_if(x, CC_B, label);
@@ -195,16 +202,16 @@ static void claim_few(struct jit *j, const struct jit_words *w, int label)
         }
     x86_rm(x, ALU_MOV, false, RCX, QUIET(many));
     for (int h = 0; h < w->halves; h++)
-        for (int64_t k = 0; k < w->bytes; k += 4) x86_store(x, false, tags_at(w, RDX, h, k), RCX);
+        for (int64_t k = 0; k < tag_bytes(w); k += 4) x86_store(x, false, tags_at(w, RDX, h, k), RCX);
 }
 
 static void claim_for_all(struct jit *j, const struct jit_insn *n, const struct jit_words *w, int label)
 {
     struct x86 *x = &j->x;
     check_room(j, label);
-    x86_rm(x, ALU_MOV, true, RAX, QUIET(written));
-    x86_rm(x, ALU_MOV, true, RDX, QUIET(tags));
-    if (w->bytes % 32) {
+    x86_rm(x, ALU_MOV, true, RAX, TAGS(w, written));
+    x86_rm(x, ALU_MOV, true, RDX, TAGS(w, read));
+    if (tag_bytes(w) % 32) {
         claim_few(j, w, label);
         write_note(j, n, w);
         return;
@@ -215,7 +222,7 @@ static void claim_for_all(struct jit *j, const struct jit_insn *n, const struct 
     compare_past(j, w, &b, no);
     simt_jit_spread_from(j, false, b.reg[0], QUIET(many));
     for (int h = 0; h < w->halves; h++)
-        for (int64_t k = 0; k < w->bytes; k += vector_bytes(j)) simt_jit_store(j, tags_at(w, RDX, h, k), b.reg[0]);
+        for (int64_t k = 0; k < tag_bytes(w); k += vector_bytes(j)) simt_jit_store(j, tags_at(w, RDX, h, k), b.reg[0]);
     write_note(j, n, w);
     end_borrowing(j, &b, no, label);
 }
@@ -260,7 +267,7 @@ static void compare_own(struct jit *j, const struct jit_words *w, const struct b
     simt_jit_spread(j, false, b->reg[0], RCX);
     first_lanes(j, w, b->reg[1]);
     for (int h = 0; h < 2; h++)
-        for (int64_t k = 0; k < w->bytes; k += vector_bytes(j)) {
+        for (int64_t k = 0; k < tag_bytes(w); k += vector_bytes(j)) {
             if (h || k) next_lanes(j, w, b->reg[1]);
             add_others(j, b, tags_at(w, RAX, h, k), !h && !k);
             add_others(j, b, tags_at(w, RDX, h, k), false);
@@ -288,7 +295,7 @@ static void compare_read(struct jit *j, const struct jit_words *w, const struct 
     x86_jump_if(x, CC_E, differ);
     first_lanes(j, w, me);
     for (int h = 0; h < 2; h++)
-        for (int64_t k = 0; k < w->bytes; k += vector_bytes(j)) {
+        for (int64_t k = 0; k < tag_bytes(w); k += vector_bytes(j)) {
             if (h || k) next_lanes(j, w, me);
             simt_jit_put_mem(j, xor_w, h || k ? y : sum, me, tags_at(w, RDX, h, k));
             if (h || k) simt_jit_put(j, max_u, sum, sum, y);
@@ -316,14 +323,14 @@ static void claim_for_lanes(struct jit *j, const struct jit_insn *n, const struc
     int no = x86_label(x), done = x86_label(x);
     check_room(j, label);
     check_apart(j, w, label);
-    x86_rm(x, ALU_MOV, true, RAX, QUIET(written));
-    x86_rm(x, ALU_MOV, true, RDX, QUIET(tags));
+    x86_rm(x, ALU_MOV, true, RAX, TAGS(w, written));
+    x86_rm(x, ALU_MOV, true, RDX, TAGS(w, read));
     borrow(j, &b, read ? 5 : 4);
     if (read) compare_read(j, w, &b, done);
     compare_own(j, w, &b, read, no);
     first_lanes(j, w, b.reg[1]);
     for (int h = 0; h < 2; h++)
-        for (int64_t k = 0; k < w->bytes; k += vector_bytes(j)) {
+        for (int64_t k = 0; k < tag_bytes(w); k += vector_bytes(j)) {
             if (h || k) next_lanes(j, w, b.reg[1]);
             simt_jit_store(j, tags_at(w, read ? RDX : RAX, h, k), b.reg[1]);
         }
@@ -357,8 +364,8 @@ static void claim_beside_others(struct jit *j, const struct jit_insn *n, const s
     int no = x86_label(x), many;
     check_room(j, label);
     check_apart(j, w, label);
-    x86_rm(x, ALU_MOV, true, RAX, QUIET(written));
-    x86_rm(x, ALU_MOV, true, RDX, QUIET(tags));
+    x86_rm(x, ALU_MOV, true, RAX, TAGS(w, written));
+    x86_rm(x, ALU_MOV, true, RDX, TAGS(w, read));
     borrow(j, &b, 5);
     many = b.reg[4];
     compare_past(j, w, &b, no);
@@ -368,7 +375,7 @@ static void claim_beside_others(struct jit *j, const struct jit_insn *n, const s
     simt_jit_spread_from(j, false, many, QUIET(many));
     first_lanes(j, w, b.reg[1]);
     for (int h = 0; h < 2; h++)
-        for (int64_t k = 0; k < w->bytes; k += vector_bytes(j)) {
+        for (int64_t k = 0; k < tag_bytes(w); k += vector_bytes(j)) {
             if (h || k) next_lanes(j, w, b.reg[1]);
             add_readers(j, &b, tags_at(w, RDX, h, k), many);
             simt_jit_store(j, tags_at(w, RDX, h, k), b.reg[3]);

@@ -38,6 +38,11 @@ static int origin_of(const struct jit *j, const struct jit_insn *n)
     return j->program->places[n->i - j->program->code].origin;
 }
 
+static unsigned unit_of(const struct jit *j, const struct jit_insn *n)
+{
+    return n->op ? simt_unit_log(j->program, j->function, origin_of(j, n)) : 2;
+}
+
 /* Does it end a stretch of loads from the same address? */
 static bool ends_stretch(const struct jit *j, const struct jit_insn *m, uint16_t address)
 {
@@ -117,6 +122,13 @@ static int64_t words_of(const struct group *g)
     return one * g->count;
 }
 
+/* Are the tags of what n->i->imm and `skip` behind it mean that near the first one, too? */
+static bool has_near_tags(const struct jit_insn *n, int64_t skip, unsigned log)
+{
+    const int64_t far = INT32_MAX / 16 << log;
+    return n->i->imm <= far && n->i->imm >= -far && skip <= far && skip >= -far;
+}
+
 /* Which words of shared memory the group touches, where code sees to their tags: all are read by several lanes, or each
  * by one of its own. False: where it doesn't. */
 static bool find_words(const struct jit *j, const struct jit_insn *n, const int bases[2], struct jit_form f,
@@ -124,19 +136,22 @@ static bool find_words(const struct jit *j, const struct jit_insn *n, const int 
 {
     bool later = !strncmp(j->program->places[n->i - j->program->code].opcode, "cp.async.", 9);
     bool same = f.kind == FORM_CONST || (f.kind == FORM_LINEAR && !f.skip);
+    unsigned log = unit_of(j, n);
     int64_t skip = f.kind == FORM_LINEAR ? f.skip : 0, bytes = words_of(g), vector = j->bits / 8;
-    if (!n->op || later || g->bytes < 4 || !bytes || bytes > MOST_BYTES || (g->step && g->step != g->bytes))
-        return false;
-    if (bytes % 32 ? bytes > 32 : bytes % vector) return false;
+    int64_t tags = bytes << (2 - log), each = g->bytes >> log;
+    if (!has_near_tags(n, skip, log)) return false;
+    if (!n->op || later || !each || !bytes || tags > MOST_BYTES || (g->step && g->step != g->bytes)) return false;
+    if (tags % 32 ? tags > 32 : tags % vector) return false;
     bool apart = f.kind == FORM_PAIR || skip >= bytes || skip <= -bytes;
-    bool own = g->step && apart && !j->repeats && g->count == 1 && (g->bytes == 4 || g->bytes == 8 || g->bytes == 16);
+    bool own = g->step && apart && !j->repeats && g->count == 1 && (each == 1 || each == 2 || each == 4);
     *w = (struct jit_words){.bases = bases,
                             .offsets = {(int32_t)n->i->imm, (int32_t)(n->i->imm + skip)},
                             .halves = same ? 1 : 2,
+                            .log = log,
                             .pair = f.kind == FORM_PAIR,
                             .own = own,
                             .bytes = bytes,
-                            .shift = own ? __builtin_ctz((unsigned)g->bytes) - 2 : 0,
+                            .shift = own ? __builtin_ctz((unsigned)each) : 0,
                             .step = g->step,
                             .count = g->count,
                             .stride = g->stride};
@@ -240,16 +255,18 @@ static void claim_row(struct jit *j, const struct jit_insn *n, int base, int fir
 {
     struct x86 *x = &j->x;
     const struct x86_mem lane = x86_at(REG_FRAME, (int32_t)j->slots[n->reads[0]].offset);
-    const struct jit_form row = {FORM_LINEAR, 4, 16 * 4, 0};
-    const struct group g = {4, 4, 1, 0};
+    const int32_t bytes = n->i->size;
+    const struct jit_form row = {FORM_LINEAR, bytes, 16 * bytes, 0};
+    const struct group g = {bytes, bytes, 1, 0};
     const struct x86_vop sub_w = {1, 1, 0, 0xfa};
     const int bases[2] = {base, base}, d = simt_jit_scratch(j);
     const struct jit_words w = {.bases = bases,
-                                .offsets = {(int32_t)n->i->imm, (int32_t)n->i->imm + 16 * 4},
+                                .offsets = {(int32_t)n->i->imm, (int32_t)n->i->imm + 16 * bytes},
                                 .halves = 2,
+                                .log = unit_of(j, n),
                                 .own = true,
-                                .bytes = 16 * 4,
-                                .step = 4,
+                                .bytes = 16 * bytes,
+                                .step = bytes,
                                 .count = 1};
     if (j->zone) {
         x86_imm(x, ALU_CMP, false, REG_MASK, -1);
@@ -259,7 +276,7 @@ static void claim_row(struct jit *j, const struct jit_insn *n, int base, int fir
     x86_rm(x, ALU_MOV, false, base, lane);
     for (int p = 0; p < simt_jit_part_count(j, false); p++) {
         int32_t lanes[16];
-        for (int l = 0; l < 16; l++) lanes[l] = 4 * (l + p * simt_jit_lanes(j, false));
+        for (int l = 0; l < 16; l++) lanes[l] = bytes * (l + p * simt_jit_lanes(j, false));
         int a = simt_jit_peek(j, n->reads[0], p, d);
         simt_jit_put_mem(j, sub_w, d, a, x86_at_label(x86_constant(x, lanes)));
         simt_jit_jump_unless_equal(j, d, first, other);
@@ -279,8 +296,9 @@ static void claim_row(struct jit *j, const struct jit_insn *n, int base, int fir
 
 struct jit_row simt_jit_take_row(struct jit *j, const struct jit_insn *n)
 {
-    bool words = n->op == 1 && simt_jit_is_watched(j, n->i) && n->i->size == 4 && n->i->count == 1 && !j->repeats;
-    if (!words) return (struct jit_row){-1, -1};
+    const unsigned log = unit_of(j, n);
+    bool elements = n->i->size == 1 << log && n->i->count == 1 && has_near_tags(n, 0, log);
+    if (n->op != 1 || !simt_jit_is_watched(j, n->i) || !elements || j->repeats) return (struct jit_row){-1, -1};
     return (struct jit_row){simt_jit_new_gpr(j), simt_jit_new_vector(j)};
 }
 
@@ -370,7 +388,8 @@ bool simt_jit_may_ask(const struct jit *j, const struct jit_insn *n)
     const struct insn *i = n->i;
     bool later = !strncmp(j->program->places[i - j->program->code].opcode, "cp.async.", 9);
     bool one_place = !j->zone && n->kind == JK_STORE && form_is_scalar(j->places[n->reads[0]].form);
-    return !later && !one_place && n->op <= 1 && (!n->op || j->function->steady || i->size * i->count >= 4) &&
+    return !later && !one_place && n->op <= 1 &&
+           (!n->op || j->function->steady || i->size * i->count >= 1 << unit_of(j, n)) &&
            !(i->flags & (F_FRAME | F_SPIN)) && i->space == (n->op ? PTX_SHARED : PTX_GLOBAL);
 }
 

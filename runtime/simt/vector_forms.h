@@ -6,11 +6,11 @@
 static const uint32_t lanes_in_order[SIMT_WARP] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
                                                    16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31};
 
-static bool follow_steps(const uint32_t *from, uint32_t m, uint32_t *first, int32_t *step)
+static bool follow_steps(const uint32_t *from, uint32_t m, uint32_t size, uint32_t *first, int32_t *step)
 {
     uint32_t rest = m & (m - 1), one = (uint32_t)__builtin_ctz(m), other = rest ? (uint32_t)__builtin_ctz(rest) : one;
-    uint32_t lanes = other - one, bytes = rest ? from[other] - from[one] : 4, by = bytes, start;
-    if (lanes > 1) by = bytes == 4 * lanes ? 4 : (uint32_t)((int32_t)bytes / (int32_t)lanes);
+    uint32_t lanes = other - one, bytes = rest ? from[other] - from[one] : size, by = bytes, start;
+    if (lanes > 1) by = bytes == size * lanes ? size : (uint32_t)((int32_t)bytes / (int32_t)lanes);
     start = from[one] - by * one;
     *first = start;
     *step = (int32_t)by;
@@ -176,13 +176,14 @@ static bool within_room(const uint64_t *a, uint32_t m, uint64_t low, uint64_t ro
     return !bad;
 }
 
-static bool find_words(uint32_t *at, const uint32_t *from, uint32_t m, uint32_t on, uint32_t room, uint32_t odd)
+static bool find_words(uint32_t *at, const uint32_t *from, uint32_t m, uint32_t on, uint32_t room, uint32_t odd,
+                       uint32_t log)
 {
     uint32_t bad = 0;
     for (int l = 0; l < SIMT_WARP; l++) {
         uint32_t d = from[l] + on;
         bad |= ((uint32_t)(d > room) | (d & odd)) & -(m >> l & 1);
-        at[l] = d / 4;
+        at[l] = d >> log;
     }
     return !bad;
 }

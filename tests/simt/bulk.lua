@@ -116,6 +116,13 @@ faulty("a wait for an older phase", [[
   }
 ]], "5: s[64] read in line 8 while the copy begun here may still write it (64 times)")
 
+faulty("bytes of a word that is stored asynchronously", [[
+  if (me == 0) { expect(&bar[0], 4);
+    ST_ASYNC(&s[0][1], 1.0f, &bar[0]); }
+  __syncthreads();
+  out[me] = ((const unsigned char *)s[0])[4 + me % 4];
+]], "2: s[4] read in line 4 while the copy begun here may still write it (64 times)")
+
 faulty("two copies, and a wait for one of them", [[
   if (me == 0) {
     expect(&bar[0], 256); expect(&bar[1], 256);
@@ -184,6 +191,14 @@ faulty("a source that is overwritten before it was added", [[
   if (me == 0) { ADD(out, s[0], 256); COMMIT(); }
   __syncthreads();
   s[0][me] = 0;
+]], "3: s[0] written in line 5 while the copy begun here may still read it (64 times)")
+
+faulty("bytes of a source that are overwritten before it was added", [[
+  s[0][me] = me;
+  __syncthreads();
+  if (me == 0) { ADD(out, s[0], 256); COMMIT(); }
+  __syncthreads();
+  ((unsigned char *)s[0])[me] = 0;
 ]], "3: s[0] written in line 5 while the copy begun here may still read it (64 times)")
 
 faulty("a store's destination that is read before it was written", [[

@@ -131,6 +131,8 @@ case("exchanges by turned bits where memory says so", nil,
 case("a store where memory says so to what it stored", nil, "s[t] = t; if (in[i]) s[t] = 2 * t; __syncthreads(); out[i] = s[63 - t];", one)
 case("a store where memory says so to what a neighbour reads", "race",
   "s[t] = t; __syncthreads(); int v = s[t], u = s[(t + 1) % 64]; if (in[i]) s[t] = u + 1; __syncthreads(); out[i] = u + v + s[t];", one)
+case("a store where memory says so to a byte that a neighbour reads", "race",
+  "__shared__ unsigned char u[64]; u[t] = t; __syncthreads(); int v = u[t], w = u[(t + 1) % 64]; if (in[i]) u[t] = w + 1; __syncthreads(); out[i] = v + w + u[t];", one)
 case("a store where memory says so to what a neighbour reads at the end", "race",
   "s[t] = t; __syncthreads(); int v = s[t], u = s[t ^ 33]; if (in[i]) s[t] = u + 1; out[i] = u + v;", one)
 case("a store where memory says so to what all read", "race",

@@ -1,0 +1,55 @@
+/* How small the elements of shared variables are: where all that an entry does with a variable is plain loads and
+ * stores, some of them of less than a word, checks keep tags of its bytes or halves instead of its words
+ * (check_shared.c).
+ *
+ * Where it is under way asynchronously that is told by tags of words, and updates of words are quick by those: neither
+ * goes with tags of less.
+ *
+ * That takes it that only these instructions come to it, so none of a function that is called may, nor one of which
+ * it isn't known what its address in shared memory is made of. Generic addresses of which that isn't known are left
+ * to the checks, which see where they point. */
+#include <string.h>
+#include "runtime/simt/async.h"
+#include "runtime/simt/decode.h"
+#include "runtime/simt/matrix.h"
+
+struct found { /* variables by bits, as simt_unit_bit has them */
+    uint64_t bytes, halves, others;
+};
+
+static bool is_plain(const struct insn *i)
+{
+    return (i->memory == MEMORY_LOAD || i->memory == MEMORY_STORE) && !simt_is_mbarrier(i);
+}
+
+/* False: any variable may be touched by it in another way. */
+static bool add(const struct simt_program *p, uint32_t pc, struct found *x)
+{
+    const struct insn *i = &p->code[pc];
+    if (i->run == simt_op_call) return p->calls[i->extra].function < -1;
+    if (simt_is_bulk(i) || opcode_begins(p->places[pc].opcode, "cp.async")) return false;
+    bool moves = simt_is_matrix_move(i);
+    if ((!i->memory || i->memory == MEMORY_FENCE) && !moves) return true;
+    int n = p->places[pc].origin - SHARED_ORIGIN, bit = n < 0 ? -1 : simt_unit_bit(p, n);
+    if (n < 0) return i->space != PTX_SHARED;
+    if (bit < 0) return true;
+    uint32_t bytes = (uint32_t)i->size * i->count;
+    if (!is_plain(i) || moves)
+        x->others |= UINT64_C(1) << bit;
+    else if (bytes < 4)
+        *(bytes == 1 ? &x->bytes : &x->halves) |= UINT64_C(1) << bit;
+    return true;
+}
+
+void simt_find_units(struct simt_program *p)
+{
+    for (uint32_t k = 0; k < p->function_count && !p->maps_shared; k++) {
+        struct function *f = &p->functions[k];
+        struct found x = {0};
+        bool known = f->is_entry;
+        for (uint32_t pc = f->setup; pc < f->end && known; pc++) known = add(p, pc, &x);
+        if (!known) continue;
+        f->byte_units = x.bytes & ~x.others;
+        f->half_units = x.halves & ~x.others;
+    }
+}
