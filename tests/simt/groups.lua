@@ -7,8 +7,8 @@ local gpu = gpu or require "lunarray"
 gpu.device("simt")
 local random = t.random(tonumber(os.getenv("LUNARRAY_SEED") or 3))
 local BLOCKS, STEPS = 2, 6
-local WARPS, THREADS, SHARED
-local READ, WRITE, SAME, ATOMIC = 1, 2, 3, 4
+local WARPS, THREADS, SHARED -- of what shared memory has arrays, or false
+local READ, WRITE, SAME, ATOMIC, WHOLE = 1, 2, 3, 4, 6 -- the last reads the word that a place is in
 local ALL, ARRIVE = 1, 5 -- how a block meets behind a step; 2 to 4: all warps but one do
 
 local k = gpu.kernel [==[
@@ -30,9 +30,11 @@ local k = gpu.kernel [==[
       if (meet[s]) __syncthreads();
     }
     out[v] = sum;
-  }
+  }]==]
+local shared_text = [==[
+  typedef unsigned __attribute__((may_alias)) word;
   __global__ void steps_shared(float *out, const int *op, const int *place, const unsigned *mask, const int *meet, int count) {
-    __shared__ float x[16];
+    __shared__ __align__(4) element x[16];
     int v = blockIdx.x * blockDim.x + threadIdx.x, n = gridDim.x * blockDim.x, warp = threadIdx.x / 32;
     float sum = 0;
     if (threadIdx.x < 16) x[threadIdx.x] = 0;
@@ -40,7 +42,8 @@ local k = gpu.kernel [==[
     for (int s = 0; s < count; s++) {
       int k = s * n + v;
       if (op[k] == 1) sum += x[place[k]];
-      else if (op[k] == 2) x[place[k]] = k + 1;
+      else if (op[k] == 2) x[place[k]] = threadIdx.x + 1 + s % 2 * 100; // not what others store
+      else if (op[k] == 6) sum += ((const word *)x)[place[k] * sizeof *x / 4];
       if (mask[k]) __syncwarp(mask[k]);
       if (meet[s] == 1) __syncthreads();
       if (meet[s] < 2) continue;
@@ -51,6 +54,9 @@ local k = gpu.kernel [==[
     }
     out[v] = sum;
   }]==]
+local PLACES <const> = { float = 1, ["unsigned char"] = 4, short = 2 } -- of a word
+local kernels = {}
+for element in pairs(PLACES) do kernels[element] = gpu.kernel("typedef " .. element .. " element;" .. shared_text) end
 
 -- By step and thread: what is done where, and the mask of those that meet behind it, 0: nobody. One or two threads store, late.
 local function program()
@@ -79,6 +85,7 @@ local function program()
   local function touch(op, s, warp)
     local at = s * THREADS + warp * 32 + random(32)
     p.op[at], p.place[at] = op, random(places)
+    if SHARED and PLACES[SHARED] > 1 and op == READ and random(4) == 0 then p.op[at] = WHOLE end
   end
   for _ = 1, random(8) do touch(READ, random(STEPS), random(8) > 0 and home or random(warps)) end
   for _ = 0, random(3) // 2 do touch(WRITE, STEPS - 1 - random(4), random(12) > 0 and home or random(warps)) end
@@ -107,13 +114,16 @@ local function races(p)
     for v = 0, THREADS - 1 do
       local at = s * THREADS + v
       if p.op[at] > 0 then
-        local key = SHARED and v // (WARPS * 32) * 16 + p.place[at] or p.place[at]
-        local before = touched[key] or {}
-        for _, o in ipairs(before) do
-          if o.v ~= v and (o.op == WRITE or p.op[at] == WRITE) and known[v][o.v] <= o.s then return true end
+        local first, count = p.place[at], p.op[at] == WHOLE and PLACES[SHARED] or 1
+        if SHARED then first = v // (WARPS * 32) * 16 + first // count * count end
+        for key = first, first + count - 1 do
+          local before = touched[key] or {}
+          for _, o in ipairs(before) do
+            if o.v ~= v and (o.op == WRITE or p.op[at] == WRITE) and known[v][o.v] <= o.s then return true end
+          end
+          touched[key] = before
+          table.insert(before, { v = v, s = s, op = p.op[at] })
         end
-        touched[key] = before
-        table.insert(before, { v = v, s = s, op = p.op[at] })
       end
     end
     for w = 0, THREADS // 32 - 1 do
@@ -154,13 +164,15 @@ local function listed(of, last, dtype)
   return gpu.array(list, dtype)
 end
 
-for _, name in ipairs { "random programs", "random programs, shared memory", "random programs, late" } do
-  SHARED = name:find "shared" ~= nil
+local shared = { ["shared memory"] = "float", ["bytes of shared memory"] = "unsigned char", ["halves of shared memory"] = "short" }
+for _, what in ipairs { "", "shared memory", "bytes of shared memory", "halves of shared memory", "late" } do
+  local name = what == "" and "random programs" or "random programs, " .. what
+  SHARED = shared[what] or false
   WARPS = SHARED and 3 or 2
   THREADS = BLOCKS * WARPS * 32
-  local before = name:find "late" and 3 or 0
+  local before = what == "late" and 3 or 0
   t.test(name, function()
-    local count, racing = tonumber(os.getenv("LUNARRAY_PROGRAMS") or 200), 0
+    local count, racing = tonumber(os.getenv("LUNARRAY_PROGRAMS") or (what:find " of " and 80 or 200)), 0
     for n = 1, count do
       local p = program()
       local last = STEPS * THREADS - 1
@@ -169,7 +181,7 @@ for _, name in ipairs { "random programs", "random programs, shared memory", "ra
       local found = gpu.check(function()
         local out = gpu.zeros(THREADS)
         if SHARED then
-          k.steps_shared(BLOCKS, WARPS * 32)(out, op, place, mask, meet, STEPS)
+          kernels[SHARED].steps_shared(BLOCKS, WARPS * 32)(out, op, place, mask, meet, STEPS)
         else
           k.steps(BLOCKS, WARPS * 32)(gpu.zeros(16), out, op, place, mask, meet, STEPS, before)
         end
