@@ -75,10 +75,9 @@ case("syncwarp_reduce", function() q.syncwarp_reduce(b256, 256)(fi, fo, m) end)
 local text = (gpu.rand { n } * 4):to "uint8"
 case("match_bytes", function() q.match_bytes(b256, 256)(text, text, oi, m) end)
 local bytes = gpu.zeros(n, "uint8")
-case("scan_bytes", function() q.scan_bytes(b512, 256)(text, bytes, m) end)
-local short_in, short_out = ii:to "int16", gpu.zeros(n, "int16")
-case("conv1d_halves", function() q.conv1d_halves(b256, 256)(short_in, short_out, m) end)
-case("swap_bytes", function() q.swap_bytes(b256, 256)(ui, uo, m) end)
+case("split_bytes", function() q.split_bytes(b256 // 4, 256)(text, bytes, m // 4) end)
+local short_in, short_out, table256 = ii:to "int16", gpu.zeros(n, "int16"), (gpu.argsort(gpu.rand { 256 }) - 1):to "int32"
+case("place_halves", function() q.place_halves(b256 // 4, 256)(short_in, table256, short_out, m // 4, 10) end)
 local fc, ft, fx, ip = gpu.rand { n }, gpu.zeros(n), gpu.zeros(n), gpu.rand { n }
 local fd = gpu.rand { n } + 4
 case("prefix_rows", function() r.prefix_rows(32, 128)(fi, fo, 4091, 256) end)

@@ -538,46 +538,36 @@ __global__ void match_bytes(const unsigned char *text, const unsigned char *word
   while (same < 16 && s[t + same] == w[same]) same++;
   if (i < n) out[i] = same;
 }
-__global__ void scan_bytes(const unsigned char *x, unsigned char *out, int n) { // blelloch, of bytes
-  __shared__ unsigned char s[512];
-  int t = threadIdx.x, d = 1, base = blockIdx.x * 512;
-  s[2 * t] = base + 2 * t < n ? x[base + 2 * t] : 0;
-  s[2 * t + 1] = base + 2 * t + 1 < n ? x[base + 2 * t + 1] : 0;
-  for (int w = 256; w; w /= 2, d *= 2) {
-    __syncthreads();
-    if (t < w) s[d * (2 * t + 2) - 1] += s[d * (2 * t + 1) - 1];
-  }
-  if (t == 0) s[511] = 0;
-  for (int w = 1; w < 512; w *= 2) {
-    d /= 2;
-    __syncthreads();
-    if (t < w) { int a = d * (2 * t + 1) - 1, b = d * (2 * t + 2) - 1, v = s[a]; s[a] = s[b]; s[b] += v; }
-  }
-  __syncthreads();
-  if (base + 2 * t < n) out[base + 2 * t] = s[2 * t];
-  if (base + 2 * t + 1 < n) out[base + 2 * t + 1] = s[2 * t + 1];
-}
-__global__ void conv1d_halves(const short *x, short *y, int n) { // conv1d, of integers of 16 bits
-  __shared__ short s[256 + 8];
+__global__ void split_bytes(const unsigned char *x, unsigned char *y, int n) { // sorts them in the block, bit by bit
+  __shared__ unsigned char s[256], sorted[256];
   int t = threadIdx.x, i = blockIdx.x * 256 + t;
-  s[t] = i >= 4 && i - 4 < n ? x[i - 4] : 0;
-  if (t < 8) s[t + 256] = i + 252 < n ? x[i + 252] : 0;
-  __syncthreads();
-  short v = 0;
-  for (int k = 0; k < 9; k++) v += k * s[t + k];
+  unsigned char v = i < n ? x[i] : 255;
+  for (int bit = 0; bit < 8; bit++) {
+    int one = v >> bit & 1;
+    s[t] = !one;
+    __syncthreads();
+    for (int d = 1; d < 256; d *= 2) {
+      unsigned char before = t >= d ? s[t - d] : 0;
+      __syncthreads();
+      s[t] += before;
+      __syncthreads();
+    }
+    int at = one ? s[255] + t - s[t] : (unsigned char)(s[t] - 1);
+    sorted[at] = v;
+    __syncthreads();
+    v = sorted[t];
+  }
   if (i < n) y[i] = v;
 }
-__global__ void swap_bytes(const unsigned *x, unsigned *y, int n) { // stored as words, exchanged as bytes
-  __shared__ unsigned s[256];
-  unsigned char *bytes = (unsigned char *)s;
-  int t = threadIdx.x, i = blockIdx.x * 256 + t;
-  s[t] = i < n ? x[i] : 0;
-  __syncthreads();
-  for (int k = 0; k < 2; k++) {
-    unsigned char low = bytes[t + 256 * k], high = bytes[1023 - t - 256 * k];
-    bytes[t + 256 * k] = high;
-    bytes[1023 - t - 256 * k] = low;
+__global__ void place_halves(const short *x, const int *at, short *y, int n, int rounds) { // by a table
+  __shared__ short s[256];
+  int t = threadIdx.x, i = blockIdx.x * 256 + t, to = at[t];
+  short v = i < n ? x[i] : 0;
+  for (int k = 0; k < rounds; k++) {
+    s[to] = v;
+    __syncthreads();
+    v = s[t] + s[255 - t];
+    __syncthreads();
   }
-  __syncthreads();
-  if (i < n) y[i] = s[t];
+  if (i < n) y[i] = v;
 }
