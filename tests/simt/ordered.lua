@@ -397,7 +397,7 @@ local function random(seed)
   return function(n) return 1 + below(n) end
 end
 
-local first, count = tonumber(os.getenv("LUNARRAY_SEED") or 1), tonumber(os.getenv("LUNARRAY_PROGRAMS") or 150)
+local first, count = tonumber(os.getenv("LUNARRAY_SEED") or 1), tonumber(os.getenv("LUNARRAY_PROGRAMS") or t.brief(150, 50))
 t.test("random programs", function()
   local racing = 0
   for seed = first, first + count - 1 do
