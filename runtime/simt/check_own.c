@@ -209,7 +209,10 @@ static void note(const struct simt_sums *l, struct touched *t, const struct sum 
     int64_t count[INDICES];
     t->looked_up |= !s->known;
     if (t->digits && s->known) {
-        t->known &= simt_radix_digits(l, s, &digits, count);
+        if (!simt_radix_digits(l, s, &digits, count)) {
+            t->known = false;
+            return;
+        }
         digits.within = 0;
         s = &digits;
     } else {

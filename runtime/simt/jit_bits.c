@@ -118,10 +118,11 @@ static int least_divisor(struct jit *j, uint16_t slot)
     return z;
 }
 
-void simt_jit_watch_division(struct jit *j, const struct jit_insn *n, struct jit_form f)
+void simt_jit_watch_division(struct jit *j, const struct jit_insn *n)
 {
     struct x86 *x = &j->x;
-    uint16_t slot = n->reads[1];
+    const uint16_t slot = n->reads[1];
+    const struct jit_form f = j->places[slot].form;
     if (f.kind == FORM_CONST) {
         if (!f.step) x86_jump(x, simt_jit_leaving(j, JIT_LEFT, false));
     } else if (form_is_uniform(f)) {

@@ -423,8 +423,8 @@ bool simt_jit_can_compute(const struct jit *j, const struct jit_insn *n);
 /* The register of a result. */
 int simt_jit_bits(struct jit *j, const struct jit_insn *n, int part);
 int simt_jit_divide(struct jit *j, const struct jit_insn *n, int part);
-/* Where an observer watches: the interpreter does the division, whose divisor has that form, when a lane's is 0. */
-void simt_jit_watch_division(struct jit *j, const struct jit_insn *n, struct jit_form f);
+/* Where an observer watches: the interpreter does the division when a lane's divisor is 0. */
+void simt_jit_watch_division(struct jit *j, const struct jit_insn *n);
 int simt_jit_odd_float(struct jit *j, const struct jit_insn *n, int part);
 int simt_jit_shifted(struct jit *j, int reg); /* 16-bit numbers to where they compare as 32-bit ones do */
 /* Shifts of all lanes by one count; kind: as x86_shift_imm has it. */

@@ -442,7 +442,7 @@ static void write_insn(struct jit *j, const struct jit_insn *n)
     case JK_MEET: simt_jit_meet(j); break;
     case JK_SPECIAL: special(j, n); break;
     case JK_INTEGER:
-        if (simt_jit_is_watched(j, n->i)) simt_jit_watch_division(j, n, f[1]);
+        if (simt_jit_is_watched(j, n->i)) simt_jit_watch_division(j, n);
         simt_jit_integer(j, n, simt_jit_form_of(j, n, f));
         break;
     case JK_FLOAT:

@@ -172,7 +172,7 @@ for _, what in ipairs { "", "shared memory", "bytes of shared memory", "halves o
   THREADS = BLOCKS * WARPS * 32
   local before = what == "late" and 3 or 0
   t.test(name, function()
-    local count, racing = tonumber(os.getenv("LUNARRAY_PROGRAMS") or t.brief(what:find " of " and 80 or 200, 60)), 0
+    local count, racing = tonumber(os.getenv("LUNARRAY_PROGRAMS") or t.brief(what:find " of " and 60 or 120, 60)), 0
     for n = 1, count do
       local p = program()
       local last = STEPS * THREADS - 1

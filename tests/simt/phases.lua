@@ -154,7 +154,7 @@ for _, memory in ipairs { "shared", "global" } do
   for _, test in ipairs { "test_wait", "try_wait" } do
     local k = gpu.kernel((source:gsub("MEMORY", memory):gsub("TEST", test)))
     t.test("random programs, " .. memory .. " memory, " .. test, function()
-      local count, racing = tonumber(os.getenv("LUNARRAY_PROGRAMS") or t.brief(150, 40)), 0
+      local count, racing = tonumber(os.getenv("LUNARRAY_PROGRAMS") or t.brief(80, 40)), 0
       for n = 1, count do
         local p = program()
         local last = STEPS * THREADS - 1
