@@ -31,6 +31,12 @@ static inline uint64_t cell_none(record r, const struct now *t, bool shared)
 {
     return shared ? (uint64_t)(r - t->id >= BLOCK_SPAN) : (uint64_t)(r == 0);
 }
+/* The lanes of both halves, 0, or of one, 1 or 2. */
+static inline uint32_t lanes_of_halves(unsigned halves)
+{
+    return halves == 1 ? 0xffff : halves == 2 ? 0xffff0000 : FULL;
+}
+
 /* Nothing there, or ordered because block or warp met, or by the same thread. */
 static inline uint64_t cell_gone(record r, record me, const struct now *t, bool shared)
 {

@@ -1,6 +1,6 @@
 /* What of a term is known modulo a power of 2 (check_sums.h), also where conditions or the lowest bits of a number make
  * it no sum: (i + j) % 2 is i + j modulo 2, and so is i ^ j, whatever else they may be. Numbers of 32 bits that go
- * round are no worse for it. */
+ * round are no worse for it. Behind that, the bits of a number that a sum has besides. */
 #include "runtime/simt/check_sums.h"
 
 #define MODULUS (1u << 31) /* of what is known altogether */
@@ -20,14 +20,15 @@ static uint32_t smaller(uint32_t a, uint32_t b)
 static struct congruence of_sum(const struct sum *s)
 {
     struct congruence r = {smaller(power_in(s->step), power_in(s->grain)), {0}};
-    for (int k = 0; k < INDICES; k++) r.by[k] = (uint32_t)s->by[k];
+    for (int k = 0; k < THREAD_INDICES; k++) r.by[k] = (uint32_t)s->by[k];
+    for (int k = THREAD_INDICES; k < INDICES; k++) r.modulus = smaller(r.modulus, power_in(s->by[k]));
     return r;
 }
 
 static struct congruence combined(const struct congruence *a, const struct congruence *b, uint32_t sign)
 {
     struct congruence r = {smaller(a->modulus, b->modulus), {0}};
-    for (int k = 0; k < INDICES; k++) r.by[k] = a->by[k] + sign * b->by[k];
+    for (int k = 0; k < THREAD_INDICES; k++) r.by[k] = a->by[k] + sign * b->by[k];
     return r;
 }
 
@@ -37,7 +38,7 @@ static struct congruence multiplied(const struct sum *a, const struct sum *b)
     struct congruence r = x->mod;
     int64_t by = simt_sums_number(b) ? b->start : a->start;
     if (!simt_sums_number(a) && !simt_sums_number(b)) return (struct congruence){0};
-    for (int k = 0; k < INDICES; k++) r.by[k] *= (uint32_t)by;
+    for (int k = 0; k < THREAD_INDICES; k++) r.by[k] *= (uint32_t)by;
     return r;
 }
 

@@ -118,7 +118,7 @@ static void add_rule(struct lattice *t, const struct rule *r)
 static void add_congruence(struct lattice *t, const struct congruence *c, int64_t of_rest, int64_t most)
 {
     struct rule r = {.modulus = c->modulus, .by[INDICES] = of_rest, .most = most};
-    for (int k = 0; k < INDICES; k++) r.by[k] = c->by[k];
+    for (int k = 0; k < THREAD_INDICES; k++) r.by[k] = c->by[k];
     if (c->modulus > 1) add_rule(t, &r);
 }
 

@@ -22,8 +22,6 @@
 #define KEPT_CHUNKS 64   /* for the next launch */
 #define MOST_CHUNKS 1024 /* of a worker */
 
-enum plane { TOUCHED, STORED, LOADED, PLANES }; /* bits of cells, 64 of each side by side; loaded: by several threads */
-
 static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct once_chunk *kept;
 static size_t kept_count;
@@ -78,7 +76,6 @@ void simt_once_add(struct simt_check *c, uint64_t allocation, bool looked_up)
     x->log = u.log;
     x->loads = u.loads;
     x->shares = shares;
-    x->planes = shares ? PLANES : 1;
     atomic_store(&x->over, false);
 }
 
@@ -375,7 +372,7 @@ static inline __attribute__((always_inline)) enum marked mark_lanes(const struct
 /* A chunk will do for most arrays: fresh memory would take longer than the stores. */
 static bool has_bits(struct once *o)
 {
-    size_t words = words_of(o->array) * o->array->planes;
+    size_t words = words_of(o->array) * planes_of(o->array);
     if (o->touched) return true;
     if (words * sizeof *o->touched > sizeof o->bits->notes) {
         o->touched = rt_calloc(words, sizeof *o->touched);

@@ -17,11 +17,9 @@ struct warp;
 #define ONCE_LATEST 4
 struct once_array { /* an array whose elements may each be one thread's (check_once.c) */
     uint64_t start, cells;
-    unsigned log;    /* of a cell's bytes: no load or store is of fewer */
-    bool loads;      /* there are loads, too */
-    bool shares;     /* several threads may load one */
-    unsigned planes; /* words of bits for each 64 cells: which were touched, stored to, and loaded by several threads;
-                        or just the first */
+    unsigned log; /* of a cell's bytes: no load or store is of fewer */
+    bool loads;   /* there are loads, too */
+    bool shares;  /* several threads may load one */
     _Atomic bool over;
 };
 struct once { /* what a worker touched there */

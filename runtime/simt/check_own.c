@@ -71,13 +71,13 @@ struct touched {
 static bool is_index(const struct simt_sums *l, const struct sum *s, const struct reach *r, int axis, int blocks,
                      int64_t *first)
 {
-    if (!s->known || s->step || s->grain) return false;
-    for (int k = 0; k < INDICES; k++) {
+    if (!s->known || s->step || s->grain || simt_radix_parts(s)) return false;
+    for (int k = 0; k < THREAD_INDICES; k++) {
         int64_t want = k == axis ? 1 : k == AXES + blocks ? r->count[axis] : 0;
         if (l->extents[k] > 1 && s->by[k] != want) return false;
     }
     *first = s->start;
-    for (int k = 0; k < INDICES; k++) *first += l->extents[k] > 1 ? s->by[k] * r->low[k] : 0;
+    for (int k = 0; k < THREAD_INDICES; k++) *first += l->extents[k] > 1 ? s->by[k] * r->low[k] : 0;
     return *first >= 0 && *first + r->count[axis] * r->count[AXES + blocks] - 1 <= INT32_MAX;
 }
 

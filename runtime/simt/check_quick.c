@@ -176,8 +176,6 @@ static bool tries_again(const struct simt_check *c, const struct warp *w, const 
            simt_swaps_again(w, i, u64_at(w->frame->regs, i->a), m);
 }
 
-static const uint32_t of_halves[] = {FULL, 0xffff, 0xffff0000}; /* lanes */
-
 static bool check(struct warp *w, uint32_t pc, int64_t step, uint64_t first, uint64_t second, uint64_t more)
 {
     struct block *b = w->worker->observed;
@@ -202,7 +200,7 @@ static bool check(struct warp *w, uint32_t pc, int64_t step, uint64_t first, uin
     bool once = i->space == PTX_GLOBAL && b->spans[i->d2].once;
     if (step == QUICK_SCATTERED && tries_again(b->check, w, i, m)) return true;
     if (once && !rows && simt_once_lanes(w, i, site, m)) return true;
-    if (once && rows && simt_once_rows(w, i, site, step, at, of_halves[halves])) return true;
+    if (once && rows && simt_once_rows(w, i, site, step, at, lanes_of_halves(halves))) return true;
     if (rows && simt_race_rows(w, i, site, step, at, halves)) {
         uint32_t count = (uint32_t)(more >> 32) & INT32_MAX >> 1;
         for (uint32_t k = 0; k < count; k++) simt_race_window(w, i, (uint32_t)more - 1 + k, step, at[halves / 2]);
@@ -214,7 +212,7 @@ static bool check(struct warp *w, uint32_t pc, int64_t step, uint64_t first, uin
     if (step == QUICK_SCATTERED)
         return i->space == PTX_GLOBAL ? scattered_global(&a, m, (uint32_t)more) : scattered_shared(&a, m);
     if (i->space == PTX_GLOBAL) {
-        if (!quick_global(&a, step, at, of_halves[halves])) return false;
+        if (!quick_global(&a, step, at, lanes_of_halves(halves))) return false;
         if (more << 32 && !halves) simt_race_quiet(w, i, (uint32_t)more - 1, step);
         return true;
     }

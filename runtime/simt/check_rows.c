@@ -132,11 +132,9 @@ bool simt_race_rows(const struct warp *w, const struct insn *i, unsigned site, i
     if (s->once || (bytes < 4 && (!step || (at[0] | at[1]) % 4))) return false;
     if (step) look_ahead(s, w->index, at);
     if (b->check->exact && !write)
-        simt_readers_note_rows(
-            b, i, b->id | (record)b->now << TIME_AT | (record)w->index * SIMT_WARP << THREAD_AT | site, at, step,
-            halves == 1   ? 0xffff
-            : halves == 2 ? 0xffff0000
-                          : FULL);
+        simt_readers_note_rows(b, i,
+                               b->id | (record)b->now << TIME_AT | (record)w->index * SIMT_WARP << THREAD_AT | site, at,
+                               step, lanes_of_halves(halves));
     const struct row r = {b, s, bytes, shift_of(bytes), write, now_of_warp(b, w, false)};
     record me = b->id | (record)b->now << TIME_AT | (record)w->index * SIMT_WARP << THREAD_AT | site;
     record half = (record)16 << THREAD_AT;

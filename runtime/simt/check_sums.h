@@ -16,7 +16,7 @@
  * multiple of the modulus. */
 struct congruence {
     uint32_t modulus; /* a power of 2; 1 or 0: nothing is known */
-    uint32_t by[INDICES];
+    uint32_t by[THREAD_INDICES];
 };
 
 /* Bits of a number that stand side by side, beside which all else of a sum is known: of >> from & most. */
