@@ -444,12 +444,8 @@ void simt_bulk_begin(const struct access *a, const struct async_bulk *x, uint32_
 
 void simt_bulk_stored(const struct access *a, uint32_t m)
 {
-    static const char *const opcodes[] = {"st.async.", "red.async."};
     const struct insn *store = a->insn - 1;
-    const char *opcode = a->check->program->places[a->warp->pc].opcode;
-    bool ours = false;
-    for (int k = 0; k < 2; k++) ours |= opcode_begins(opcode, opcodes[k]);
-    if (!ours) return;
+    if (!is_stored_async(a->check->program->places[a->warp->pc].opcode)) return;
     EACH_LANE(l, m)
     {
         uint64_t at = simt_window_address(u32_at(a->regs, store->a)[l], store->imm);

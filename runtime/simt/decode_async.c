@@ -37,6 +37,7 @@ static bool emit_mbarrier(struct decoder *d, const struct ptx_operand *address, 
     if (!simt_address(d, address, space, &at)) return false;
     struct insn *i = simt_emit_key(d, "+mbarrier");
     if (!simt_guard(d, i)) return false;
+    d->program->places[d->program->code_count - 1].origin = simt_origin_of(d, address); /* the copy has another first */
     i->a = at.base;
     i->imm = at.imm;
     i->b = count;

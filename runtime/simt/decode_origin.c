@@ -3,7 +3,8 @@
  * what it is, even where it hits another one.
  *
  * A register's origin is the parameter that its pointer was loaded from, or the variable, whatever was added to it; all
- * definitions of the register must agree. What is multiplied, shifted or converted is an index and no pointer. */
+ * definitions of the register must agree. What is multiplied or shifted is an index and no pointer, and so is what is
+ * converted but for a pointer to shared memory that becomes one of 32 bits, or of 64. */
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/memory.h"
@@ -94,10 +95,23 @@ static int of_parameter(struct decoder *d, const struct ptx_insn *in)
     return offset >= 0 && offset < GLOBAL_ORIGIN ? (int)offset : UNKNOWN;
 }
 
+/* Pointers to shared memory are both of 32 and of 64 bits. A number of 32 bits that nothing is known of is an index
+ * where it is made longer; one made shorter stays unknown, since it may be one of several pointers. */
+static int of_conversion(struct decoder *d, const struct ptx_insn *in)
+{
+    if (in->operand_count != 2 || in->mod_count < 2) return NO_POINTER;
+    const char *to = in->mods[in->mod_count - 2], *from = in->mods[in->mod_count - 1];
+    bool longer = !strcmp(to + 1, "64") && !strcmp(from + 1, "32"),
+         shorter = !strcmp(to + 1, "32") && !strcmp(from + 1, "64");
+    if (!strchr("us", *to) || !strchr("us", *from) || !(longer || shorter)) return NO_POINTER;
+    int origin = of_operand(d, &in->operands[1]);
+    return origin == UNKNOWN && longer ? NO_POINTER : origin;
+}
+
 static int of_result(struct decoder *d, const struct ptx_insn *in)
 {
     static const char *const keep_both[] = {"add", "and", "or", "selp"}, *const keep[] = {"mov", "cvta"},
-                             *const indices[] = {"mul", "shl",  "shr", "cvt", "bfe",   "bfi", "div",
+                             *const indices[] = {"mul", "shl",  "shr", "bfe", "bfi",   "div",
                                                  "rem", "popc", "clz", "neg", "bfind", "vote"},
                              *const of_indices[] = {"xor", "min", "max", "not", "abs"};
     if (is_parameter(in)) return of_parameter(d, in);
@@ -106,6 +120,7 @@ static int of_result(struct decoder *d, const struct ptx_insn *in)
     if (!strcmp(in->opcode, "mad") && in->operand_count == 4) return of_operand(d, &in->operands[3]);
     if (!strcmp(in->opcode, "sub") && in->operand_count == 3 && of_operand(d, &in->operands[2]) == NO_POINTER)
         return of_operand(d, &in->operands[1]);
+    if (!strcmp(in->opcode, "cvt")) return of_conversion(d, in);
     for (size_t k = 0; k < sizeof keep / sizeof *keep; k++)
         if (!strcmp(in->opcode, keep[k])) return of_operands(d, in, 1, 1);
     for (size_t k = 0; k < sizeof keep_both / sizeof *keep_both; k++)

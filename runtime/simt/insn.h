@@ -184,6 +184,12 @@ static inline bool opcode_begins(const char *opcode, const char *with)
     return *opcode == *with && strncmp(opcode, with, strlen(with)) == 0;
 }
 
+/* Stored to shared memory when an mbarrier's phase is over, not before. */
+static inline bool is_stored_async(const char *opcode)
+{
+    return opcode_begins(opcode, "st.async.") || opcode_begins(opcode, "red.async.");
+}
+
 /* A place for a register in a frame: a predicate, which is a bit a lane, or lanes of 4, 8 or twice 8 bytes. */
 struct slot {
     uint32_t offset;

@@ -579,4 +579,22 @@ __global__ void k(int *out) {
   t.eq(found[1] and found[1].text, nil)
 end)
 
+clean("an address of 32 bits that leads to one of two arrays", [[extern __shared__ int first[];
+__global__ void k(int *out, int n) {
+  __shared__ int second[32];
+  first[threadIdx.x] = threadIdx.x, second[threadIdx.x] = 100 + threadIdx.x;
+  unsigned at, v;
+  asm("mov.u32 %0, first;" : "=r"(at));
+  at = n > 3 ? (unsigned)__cvta_generic_to_shared(second) : at;
+  asm volatile("ld.shared.u32 %0, [%1];" : "=r"(v) : "r"(at + 4 * threadIdx.x));
+  out[threadIdx.x] = v;
+}]], function(k)
+  local low, high = ints(32), ints(32)
+  k(1, 32, 128)(low, 0)
+  k(1, 32, 128)(high, 5)
+  return function()
+    for i = 0, 31 do t.eq(1000 * low[i + 1] + high[i + 1], 1001 * i + 100) end
+  end
+end)
+
 t.done()
