@@ -32,6 +32,8 @@ enum way { NEAREST, NEAREST_EXACT, LINEAR, BILINEAR, TRILINEAR, BICUBIC, AREA };
 static const char *const ways[] = {"nearest",   "nearest-exact", "linear", "bilinear",
                                    "trilinear", "bicubic",       "area",   NULL};
 
+#define LONGEST (1 << 27) /* elements of a new axis, for each of which places and weights are kept at a time */
+
 /* An axis in its new length. */
 struct line {
     enum way way;
@@ -80,13 +82,13 @@ static int push_axis(lua_State *L, int x, int axis, const struct line *l)
 {
     const struct rt_array *a = lg_form(L, x);
     struct rt_device *d = rt_array_device(a);
-    int base = lua_gettop(L), ndim = a->ndim, count = 0, sum = 0;
     int64_t n = l->to, at[MOST_TAPS] = {0}, shape[RT_MAX_DIMS];
     double weight[MOST_TAPS] = {0};
-    int64_t *places = lua_newuserdatauv(L, (size_t)(n * MOST_TAPS) * sizeof *places, 0);
-    double *weights = lua_newuserdatauv(L, (size_t)(n * MOST_TAPS) * sizeof *weights, 0);
+    int base = lua_gettop(L), ndim = a->ndim, count = place(l, 0, at, weight), sum = 0;
+    int64_t *places = lua_newuserdatauv(L, (size_t)(n * count) * sizeof *places, 0);
+    double *weights = lua_newuserdatauv(L, (size_t)(n * count) * sizeof *weights, 0);
     for (int64_t k = 0; k < n; k++) {
-        count = place(l, k, at, weight);
+        place(l, k, at, weight);
         for (int j = 0; j < count; j++) {
             places[j * n + k] = at[j] + 1;
             weights[j * n + k] = weight[j];
@@ -140,7 +142,9 @@ static void check_lengths(lua_State *L, const struct rt_array *x, enum way way, 
         double v = number_of(L, sized ? 2 : 3, sized ? "size" : "scale_factor", i, axes);
         double to = sized ? v : floor((double)from * v);
         if (from == 0) luaL_error(L, "interpolate: axis %d of x has no elements", i + 3);
-        if (!(to >= 1 && to < 1e15) || (sized && to != floor(to)))
+        if (to > LONGEST)
+            luaL_error(L, "interpolate: axis %d would have %f elements; it can have %d at most", i + 3, to, LONGEST);
+        if (!(to >= 1) || (sized && to != floor(to)))
             luaL_error(L, "interpolate: axis %d of %I elements cannot have the %s %f; it has one element at least",
                        i + 3, (LUAI_UACINT)from, sized ? "size" : "scale_factor", v);
         double scale = sized ? (double)from / to : 1 / v;
@@ -417,7 +421,8 @@ const struct lg_function lg_sample_functions[] = {
      "scale_factor says it as a multiple instead. The mode is \"nearest\", unless told otherwise, \"nearest-exact\", whose "
      "elements lie in the middle, \"linear\", \"bilinear\" or \"trilinear\" for one, two or three axes, \"bicubic\" for "
      "images, or \"area\", the mean of what an element stands for. " ALIGNED
-     "As in PyTorch nothing is smoothed before an image is made smaller; integers become floats unless the nearest is taken.",
+     "As in PyTorch nothing is smoothed before an image is made smaller; integers become floats unless the nearest is taken. "
+     "No axis of the result has more than 134,217,728 elements (2^27).",
      "local x = gpu.array({{{1, 3}}})\n"
      "assert(gpu.interpolate(x, {scale_factor = 2}):equal(gpu.array({{{1, 1, 3, 3}}})))\n"
      "assert(gpu.interpolate(x, 3, {mode = 'linear', align_corners = true}):equal(gpu.array({{{1, 2, 3}}})))"},
