@@ -93,22 +93,32 @@ local function program()
   return p
 end
 
--- known[v][u]: before which step all that thread u did is ordered before what v does now.
+-- known[v][n]: before which step all that the nth thread of those that touch anything did is ordered before what v does now.
 local function races(p)
-  local known, touched = {}, {}
+  local known, touched, number, touching = {}, {}, {}, 0
+  for v = 0, THREADS - 1 do
+    for at = v, STEPS * THREADS - 1, THREADS do
+      if not number[v] and p.op[at] > 0 then
+        touching = touching + 1
+        number[v] = touching
+      end
+    end
+  end
   for v = 0, THREADS - 1 do
     known[v] = {}
-    for u = 0, THREADS - 1 do known[v][u] = 0 end
+    for n = 1, touching do known[v][n] = 0 end
   end
   -- Those in `to`, by default all members, come to know what the members know.
   local function join(members, s, to)
     local most = {}
-    for u = 0, THREADS - 1 do
-      most[u] = 0
-      for _, v in ipairs(members) do most[u] = math.max(most[u], known[v][u]) end
+    for n = 1, touching do
+      most[n] = 0
+      for _, v in ipairs(members) do most[n] = math.max(most[n], known[v][n]) end
     end
-    for _, v in ipairs(members) do most[v] = s + 1 end
-    for _, v in ipairs(to or members) do table.move(most, 0, THREADS - 1, 0, known[v]) end
+    for _, v in ipairs(members) do
+      if number[v] then most[number[v]] = s + 1 end
+    end
+    for _, v in ipairs(to or members) do table.move(most, 1, touching, 1, known[v]) end
   end
   for s = 0, STEPS - 1 do
     for v = 0, THREADS - 1 do
@@ -119,7 +129,7 @@ local function races(p)
         for key = first, first + count - 1 do
           local before = touched[key] or {}
           for _, o in ipairs(before) do
-            if o.v ~= v and (o.op == WRITE or p.op[at] == WRITE) and known[v][o.v] <= o.s then return true end
+            if o.v ~= v and (o.op == WRITE or p.op[at] == WRITE) and known[v][number[o.v]] <= o.s then return true end
           end
           touched[key] = before
           table.insert(before, { v = v, s = s, op = p.op[at] })

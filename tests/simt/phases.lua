@@ -81,19 +81,28 @@ local function program()
   return p
 end
 
--- known[v][u]: before which time all that thread u did is ordered before what v does now; a step has two times.
+-- known[v][n]: before which time all that the nth thread of those that touch anything did is ordered before what v does now; a
+-- step has two times.
 local function races(p, shared)
-  local known, touched = {}, {}
+  local known, touched, number, touching = {}, {}, {}, 0
+  for v = 0, THREADS - 1 do
+    for k = v, STEPS * THREADS - 1, THREADS do
+      if not number[v] and p.op[k] + p.mid[k] > 0 then
+        touching = touching + 1
+        number[v] = touching
+      end
+    end
+  end
   for v = 0, THREADS - 1 do
     known[v] = {}
-    for u = 0, THREADS - 1 do known[v][u] = 0 end
+    for n = 1, touching do known[v][n] = 0 end
   end
   local function touch(op, v, k, time)
     if op == 0 then return false end
     local key = shared and v // (WARPS * 32) * 16 + p.place[k] or p.place[k]
     local before = touched[key] or {}
     for _, o in ipairs(before) do
-      if o.v ~= v and (o.op == WRITE or op == WRITE) and known[v][o.v] <= o.time then return true end
+      if o.v ~= v and (o.op == WRITE or op == WRITE) and known[v][number[o.v]] <= o.time then return true end
     end
     touched[key] = before
     table.insert(before, { v = v, time = time, op = op })
@@ -101,14 +110,17 @@ local function races(p, shared)
   -- Those in `to` come to know what those in `from` knew and did before the time.
   local function join(from, to, time)
     local most = {}
-    for u = 0, THREADS - 1 do
-      most[u] = 0
-      for _, v in ipairs(from) do most[u] = math.max(most[u], known[v][u]) end
+    for n = 1, touching do
+      most[n] = 0
+      for _, v in ipairs(from) do most[n] = math.max(most[n], known[v][n]) end
     end
-    for _, v in ipairs(from) do most[v] = math.max(most[v], time) end
+    for _, v in ipairs(from) do
+      local n = number[v]
+      if n then most[n] = math.max(most[n], time) end
+    end
     return function()
       for _, v in ipairs(to) do
-        for u = 0, THREADS - 1 do known[v][u] = math.max(known[v][u], most[u]) end
+        for n = 1, touching do known[v][n] = math.max(known[v][n], most[n]) end
       end
     end
   end
