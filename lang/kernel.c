@@ -31,6 +31,9 @@ void lg_push_kernel(lua_State *L, struct lg_family *f, const char *name)
     lg_check(L, rt_module_kernel(f->modules[0], name, &k->loaded[0], e));
 }
 
+#define FREED_KERNEL "kernel (freed)" /* as the others print */
+
+/* Finalizers of what is collected together with a kernel may run after this, and use it. */
 static int kernel_gc(lua_State *L)
 {
     struct lg_kernel *k = lg_check_object(L, 1, LG_KERNEL);
@@ -39,11 +42,18 @@ static int kernel_gc(lua_State *L)
     }
     lg_family_release(k->family);
     k->family = NULL;
+    luaL_setmetatable(L, FREED_KERNEL);
     return 0;
+}
+
+static int freed_kernel(lua_State *L)
+{
+    return luaL_error(L, "the kernel was freed: it was collected together with what uses it now");
 }
 
 static struct lg_kernel *check_kernel(lua_State *L, int idx)
 {
+    if (luaL_testudata(L, idx, FREED_KERNEL)) freed_kernel(L);
     return lg_check_object(L, idx, LG_KERNEL);
 }
 
@@ -433,7 +443,8 @@ static int launcher_tostring(lua_State *L)
 {
     const struct lg_launch *l = lg_check_object(L, 1, LG_LAUNCHER);
     lua_getiuservalue(L, 1, 1);
-    const char *name = ((struct lg_kernel *)lua_touserdata(L, -1))->loaded[0].entry->name;
+    const struct lg_kernel *k = luaL_testudata(L, -1, LG_KERNEL);
+    const char *name = k ? k->loaded[0].entry->name : "a kernel that was freed";
     const unsigned *g = l->launch.grid, *b = l->launch.block, *c = l->launch.cluster;
     char text[256], cluster[64] = "";
     const char *cooperative = l->launch.cooperative ? "cooperative = true, " : "";
@@ -493,6 +504,9 @@ void lg_open_kernel_objects(lua_State *L)
     static const luaL_Reg kernel_meta[] = {{"__gc", kernel_gc}, {"__call", kernel_call}, {NULL, NULL}};
     static const luaL_Reg launcher_meta[] = {
         {"__call", launcher_call}, {"__tostring", launcher_tostring}, {NULL, NULL}};
+    static const luaL_Reg freed_meta[] = {{"__call", freed_kernel}, {"__index", freed_kernel}, {NULL, NULL}};
+    luaL_newmetatable(L, FREED_KERNEL);
+    luaL_setfuncs(L, freed_meta, 0);
     luaL_newmetatable(L, LG_KERNEL);
     luaL_setfuncs(L, kernel_meta, 0);
     lg_open_kernel_fields(L);
@@ -500,6 +514,6 @@ void lg_open_kernel_objects(lua_State *L)
     luaL_setfuncs(L, launcher_meta, 0);
     lua_newtable(L);
     lg_register(L, "kernel", methods);
-    lua_pop(L, 3);
+    lua_pop(L, 4);
     lg_document_kernel_fields(L);
 }

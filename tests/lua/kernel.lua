@@ -551,4 +551,25 @@ t.test("launches that lack their grid and block", function()
   t.raises("gpu.synchronize()", function() gpu.cuda.synchronize() end)
 end)
 
+t.test("finalizers of what is collected with a kernel find it freed", function()
+  local found = {}
+  local function make() -- a function of its own, so that nothing of it stays on the stack
+    local owner = setmetatable({}, { __gc = function(o)
+      for k, use in ipairs(o.uses) do found[k] = tostring(select(2, pcall(use))) end
+    end })
+    local k = gpu.kernel "__global__ void k(float *x) { *x = 1; }" -- newer than the owner, so finalized before it
+    local launch = k(1, 1)
+    owner.uses = { function() return k(1, 1) end, function() return k.registers end, function() return launch(gpu.ones(1)) end,
+      function() return launch end, function() return k end, function() return gpu.profile(k, 1, 1) end,
+      function() return k:forall(3) end }
+  end
+  make()
+  collectgarbage()
+  collectgarbage()
+  for _, use in ipairs({ 1, 2, 3, 7 }) do assert(found[use]:find("the kernel was freed", 1, true), found[use]) end
+  assert(found[4]:find("launch of a kernel that was freed", 1, true), found[4])
+  assert(found[5]:find("kernel (freed)", 1, true), found[5])
+  assert(found[6]:find("expected gpu.profile(kernel", 1, true), found[6])
+end)
+
 t.done()
