@@ -213,6 +213,7 @@ static bool push_next(lua_State *L, double from, const char *name, double *media
 {
     const char *best = NULL;
     for (lua_pushnil(L); lua_next(L, 1); lua_pop(L, 1)) {
+        if (lua_type(L, -2) != LUA_TSTRING || !lua_istable(L, -1)) continue; /* the user's */
         double ms = figure(L, lua_gettop(L), "median");
         const char *key = lua_tostring(L, -2);
         if (name && (ms < from || (ms == from && strcmp(key, name) <= 0))) continue;
@@ -231,6 +232,7 @@ static int timings_tostring(lua_State *L)
     char line[120];
     double least = 0, ms = 0;
     const char *name = NULL;
+    luaL_checktype(L, 1, LUA_TTABLE);
     lua_settop(L, 1);
     lua_pushnil(L);
     luaL_buffinit(L, &b);

@@ -502,6 +502,14 @@ t.test("benchmark", function()
   t.raises("inside", gpu.benchmark, function() error("inside") end)
 end)
 
+t.test("timings of several functions, with entries of the user's", function()
+  local times = gpu.benchmark({ a = function() end, b = function() end }, { repeats = 1 })
+  times[1], times[true], times.c = { median = 1 }, {}, 3
+  local lines = tostring(times)
+  assert(lines:find("a ", 1, true) and lines:find("b ", 1, true) and select(2, lines:gsub("\n", "")) == 1, lines)
+  t.raises("table expected", getmetatable(times).__tostring, 3)
+end)
+
 t.test("occupancy of a launch that is only thought of", function()
   local few = saxpy:occupancy(32)
   assert(few.warps == few.blocks and few.limits.threads == few.max_warps and few.block == 32)
