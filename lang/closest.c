@@ -107,7 +107,7 @@ static const char *const synonyms[][2] = {
     {"bool", "x:to(\"bool\")"}, {"csub", "sub"}, {"inverse", "gpu.linalg.inv"},
     {"symeig", "gpu.linalg.eigh"}, {"dist", "(x - y):norm()"}, {"isSameSizeAs", "x.shape == y.shape"},
     {"frac", "x - x:trunc()"}, {"cinv", "x:reciprocal()"},
-    {"tolist", "x:totable()"}, {"asnumpy", "x:totable()"}, {"ascontiguousarray", "x:contiguous()"}, {"flat", "x:flatten()"},
+    {"tolist", "x:totable()"}, {"table", "totable"}, {"asnumpy", "x:totable()"}, {"ascontiguousarray", "x:contiguous()"}, {"flat", "x:flatten()"},
     {"take_along_axis", "x:gather"}, {"put_along_axis", "x:scatter_"}, {"extract", "x:masked_select"},
     {"place", "x[mask] = values"}, {"putmask", "x[mask] = values"}, {"index_put_", "x[indices] = values"},
     {"H", "x.T:conj()"}, {"mT", "x:transpose(-1, -2)"},
