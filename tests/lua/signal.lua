@@ -48,7 +48,7 @@ for _, device in ipairs { "cpu", "simt" } do
     local line = gpu.range(1, t.brief(9000, 900), 1, "float64", device) -- of which each window's polynomial is all
     assert(gpu.savgol_filter(line, t.brief(8001, 801), 3):allclose(line, 1e-11))
     assert(gpu.savgol_filter(line * line, t.brief(8001, 801), 2, 1):allclose(2 * line, 1e-8, 1e-6))
-    local w = gpu.range(0.1, t.brief(2000, 100), 0.1, "float64", device) -- more turns than are computed at once
+    local w = gpu.range(0.1, 2000, 0.1, "float64", device) -- more turns than are computed at once
     local swing = (line * 0.7):sin()
     local peak = gpu.memory(device).peak
     local power = gpu.lombscargle(line, swing, w)

@@ -116,7 +116,7 @@ for _, device in ipairs(t.devices()) do
       for what, x in pairs(some(300, dtype)) do
         for _, descending in ipairs { false, true } do check(x:reshape(3, 100), 2, descending, dtype .. ", " .. what) end
       end
-      for what, x in pairs(some(t.brief(70001, 3001), dtype)) do
+      for what, x in pairs(some(t.brief(70001, t.compiles(device) and 3001 or 20001), dtype)) do
         for _, descending in ipairs { false, true } do
           local values, order = x:sort(1, descending), x:argsort(1, descending)
           assert(x[order]:equal(values) or dtype == "float64" and what == "far", dtype .. ", " .. what)
@@ -163,7 +163,7 @@ end
 t.test("the best of many", function()
   gpu.seed(4)
   for _, dtype in ipairs { "float64", "float32", "int64", "uint8", "int16", "uint64", "float16", "bool" } do
-    for _, n in ipairs(t.brief({ 256, 300, 1000, 2049, 65536, 100001 }, { 300, 2049 })) do
+    for _, n in ipairs(t.brief({ 256, 300, 1000, 2049, 65536, 100001 }, { 300, 2049, 100001 })) do
       local whole = gpu.random.integers(0, dtype == "int64" and 1 << 60 or dtype == "bool" and 1 or 200, n, "int64", "cpu")
       local x = dtype:match "float" and gpu.randn(n, dtype, "cpu") or whole:to(dtype)
       if dtype:match "float" then x["::1000"] = 0 / 0 end

@@ -63,7 +63,7 @@ local out = gpu.zeros(blocks * threads, "int32")
 -- `want`: pairs of lines, counted from the kernel's first.
 local function case(name, want, f)
   t.test(name, function()
-    for round = 1, 20 do
+    for round = 1, t.brief(20, 5) do
       local found, pairs_of = gpu.check(f), {}
       local first = math.maxinteger
       for _, r in ipairs(found) do first = math.min(first, r.line, r.other.line) end
