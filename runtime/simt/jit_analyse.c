@@ -289,6 +289,7 @@ struct jit_form simt_jit_form_of(const struct jit *j, const struct jit_insn *n, 
         return i->mode >= SR_LANEMASK_EQ && i->mode <= SR_LANEMASK_GT ? any() : linear(false, 0, 0, true);
     case JK_INTEGER: return integer_result(n, f);
     case JK_COMPARE:
+        if (j->alone) return linear(false, 0, 0, true);
         if (n->op == JT_F || !form_is_uniform(f[0]) || !form_is_uniform(f[1])) return any();
         return n->read_count < 3 || form_is_uniform(f[2]) ? linear(false, 0, 0, true) : any();
     case JK_VOTE: return linear(false, 0, 0, true);

@@ -243,6 +243,12 @@ void simt_jit_avx2_compare(struct jit *j, const struct jit_insn *n, int reg, con
     int c[4];
     bool inverse = false;
     uint32_t keep = 0;
+    if (j->alone) {
+        c[0] = compared(j, n, 0, &inverse, moments, 0);
+        simt_jit_first_lane(j, false, reg, c[0]);
+        if (inverse) x86_unary(&j->x, UNARY_NOT, false, reg);
+        return;
+    }
     for (int p = 0; p < 4; p++) {
         if (n->wide) {
             int first = compared(j, n, 2 * p, &inverse, moments, p);

@@ -125,7 +125,7 @@ void simt_jit_watch_division(struct jit *j, const struct jit_insn *n)
     const struct jit_form f = j->places[slot].form;
     if (f.kind == FORM_CONST) {
         if (!f.step) x86_jump(x, simt_jit_leaving(j, JIT_LEFT, false));
-    } else if (form_is_uniform(f)) {
+    } else if (form_is_uniform(f) || j->alone) {
         int b = simt_jit_scalar(j, slot, 0, RAX), leave = simt_jit_leaving(j, JIT_LEFT, false);
         x86_test(x, false, b, b);
         x86_jump_if(x, CC_E, leave);

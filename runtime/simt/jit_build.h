@@ -68,6 +68,7 @@ struct jit_zone {
     uint64_t *merged;     /* those of them that are written: lanes that don't run keep what they have */
     struct jit_form *forms;
     int *entries, *bodies; /* labels: by block, of who comes with others that wait there, and without; [join] */
+    int *alone;            /* the same where only lane 0 runs (jit_alone.c); NULL: there is no such code */
 };
 
 #define JIT_PARTS 8 /* of a slot, at most */
@@ -144,6 +145,7 @@ struct jit {
     struct jit_zone zones[JIT_ZONES];
     uint32_t zone_count, zone_insns;
     const struct jit_zone *zone; /* that code is written for; NULL: all lanes run it */
+    bool alone;                  /* it is for lane 0 alone */
     uint32_t zone_block;
     uint32_t range_count;
     bool impure, failed;
@@ -207,16 +209,16 @@ static inline int simt_jit_lanes(const struct jit *j, bool wide)
 }
 static inline int simt_jit_part_count(const struct jit *j, bool wide)
 {
-    return SIMT_WARP / simt_jit_lanes(j, wide);
+    return j->alone ? 1 : SIMT_WARP / simt_jit_lanes(j, wide);
 }
 /* Where a part lies: its half, and its first lane there. */
 static inline int simt_jit_half(const struct jit *j, bool wide, int part)
 {
-    return part / (simt_jit_part_count(j, wide) / 2);
+    return j->alone ? 0 : part / (simt_jit_part_count(j, wide) / 2);
 }
 static inline int simt_jit_first(const struct jit *j, bool wide, int part)
 {
-    return part % (simt_jit_part_count(j, wide) / 2) * simt_jit_lanes(j, wide);
+    return j->alone ? 0 : part % (simt_jit_part_count(j, wide) / 2) * simt_jit_lanes(j, wide);
 }
 void simt_jit_put(struct jit *j, struct x86_vop op, int d, int a, int b);
 void simt_jit_put_imm(struct jit *j, struct x86_vop op, int d, int a, int b, int imm);
@@ -301,12 +303,6 @@ void simt_jit_load_vector(struct jit *j, int r);
 /* A slot's value to the frame, as code that expects the form finds it; and the state of a slot that lies there so. */
 void simt_jit_write_as(struct jit *j, uint16_t slot, struct jit_form want);
 void simt_jit_at_home(struct jit *j, uint16_t slot, struct jit_form f);
-/* What registers hold is kept in one of two places, and taken from there again. False without memory. */
-bool simt_jit_keep(struct jit *j, int which);
-void simt_jit_restore(struct jit *j, int which);
-/* Code, out of the way, that writes everything to the frame as the interpreter wants it, and leaves: with w->pc set to
- * the instruction at hand, or, after an op, as it is. */
-int simt_jit_leaving(struct jit *j, enum jit_exit why, bool after);
 void simt_jit_wide_constant(struct jit *j, int reg, uint64_t value, bool wide);
 
 /* ---- jit_vector.c, jit_warp.c, jit_numbers.c, jit_integer.c, jit_memory.c, jit_watch.c, jit_tags.c, jit_lines.c,
@@ -460,9 +456,22 @@ void simt_jit_lane_signs(struct jit *j, bool wide, int lane, bool others, int re
 void simt_jit_running_address(struct jit *j, uint16_t slot);
 /* What code that leaves does last, where lanes have parted. */
 void simt_jit_leave_parted(struct jit *j);
+void simt_jit_end_parted(struct jit *j, const struct jit_insn *n); /* the end of a block */
+
+/* ---- jit_alone.c: lane 0 of a zone ---- */
+bool simt_jit_may_be_alone(const struct jit *j, const struct jit_zone *z);
+void simt_jit_write_alone(struct jit *j, const struct jit_zone *z);
+bool simt_jit_alone_access(struct jit *j, const struct jit_insn *n); /* false: the op is to be called instead */
+void simt_jit_first_lane(struct jit *j, bool wide, int gpr, int vector);
+void simt_jit_store_first(struct jit *j, bool wide, struct x86_mem m, int vector);
+void simt_jit_settle(struct jit *j, int reg); /* a predicate of which lane 0 is right becomes that of all lanes */
+void simt_jit_leave_alone(struct jit *j);     /* simt_jit_write_live */
 
 /* ---- jit_carry.c ---- */
 enum { MOST_GUARD_NUMBERS = 5 };
+/* What registers hold is kept in one of two places, and taken from there again. False without memory. */
+bool simt_jit_keep(struct jit *j, int which);
+void simt_jit_restore(struct jit *j, int which);
 /* May registers keep what they hold from the block at hand to this one? */
 bool simt_jit_carries(const struct jit *j, const struct jit_block *to);
 /* They do: at the end of the block at hand, and at the start of the other one, instead of simt_jit_begin_block. */
@@ -579,6 +588,9 @@ void simt_jit_store_lanes(struct jit *j, const struct jit_insn *n);
 
 /* ---- jit_emit.c: the whole function; the way in is at the start of the code ---- */
 bool simt_jit_write(struct jit *j);
+/* Code, out of the way, that writes everything to the frame as the interpreter wants it, and leaves: with w->pc set to
+ * the instruction at hand, or, after an op, as it is. */
+int simt_jit_leaving(struct jit *j, enum jit_exit why, bool after);
 /* Where an access goes that code can't do. It leaves; but where lanes have parted and an observer watches, the op does
  * it, and the code goes on behind the instruction: simt_jit_end_otherwise, when all else of it is written. */
 int simt_jit_otherwise(struct jit *j, const struct jit_insn *n);

@@ -5,9 +5,31 @@
  * it. That is found out first, from the least and the greatest lane alone and without making predicates; only where it
  * is not so do the comparisons, and the branch, follow as they stand. */
 #include <string.h>
+#include "runtime/memory.h"
 #include "runtime/simt/jit_build.h"
 
 enum { MOST_TESTS = 8 };
+
+/* ---- what is kept ---- */
+bool simt_jit_keep(struct jit *j, int which)
+{
+    struct jit_registers *k = &j->kept[which];
+    if (!k->places) k->places = rt_calloc(j->slot_count + 1, sizeof *k->places);
+    if (!k->places) return !(j->failed = true);
+    memcpy(k->places, j->places, j->slot_count * sizeof *k->places);
+    memcpy(k->gpr_owner, j->gpr_owner, sizeof k->gpr_owner);
+    memcpy(k->vector_owner, j->vector_owner, sizeof k->vector_owner);
+    return true;
+}
+
+void simt_jit_restore(struct jit *j, int which)
+{
+    const struct jit_registers *k = &j->kept[which];
+    if (j->failed) return;
+    memcpy(j->places, k->places, j->slot_count * sizeof *k->places);
+    memcpy(j->gpr_owner, k->gpr_owner, sizeof k->gpr_owner);
+    memcpy(j->vector_owner, k->vector_owner, sizeof k->vector_owner);
+}
 
 /* ---- what is carried ---- */
 static bool same_form(struct jit_form a, struct jit_form b)

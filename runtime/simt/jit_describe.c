@@ -13,8 +13,10 @@ static uint16_t slot_at(struct jit *j, uint32_t offset, char class)
         *k = (uint16_t)j->slot_count++;
         j->slots[*k] = (struct jit_slot){.offset = offset, .class = class};
     }
-    if (class && j->slots[*k].class && j->slots[*k].class != class) return 0xffff;
-    if (class) j->slots[*k].class = class;
+    struct jit_slot *s = &j->slots[*k];
+    bool constant = class == 'p' && s->class == 'w' && s->fixed; /* all lanes, or none */
+    if (class && s->class && s->class != class && !constant) return 0xffff;
+    if (class && !constant) s->class = class;
     return *k;
 }
 

@@ -166,6 +166,25 @@ static void write_filler(struct jit *j)
     x->now = X86_HOT;
 }
 
+int simt_jit_leaving(struct jit *j, enum jit_exit why, bool after)
+{
+    enum x86_section was = j->x.now;
+    j->x.now = X86_COLD;
+    int label = x86_label(&j->x);
+    x86_bind(&j->x, label);
+    simt_jit_write_live(j);
+    if (j->zone) {
+        simt_jit_leave_parted(j);
+        why = JIT_PARTED;
+    }
+    if (!after)
+        x86_mem_imm(&j->x, ALU_MOV, false, x86_at(REG_WARP, (int32_t)offsetof(struct warp, pc)), (int32_t)j->pc);
+    x86_load_imm(&j->x, RAX, (uint64_t)why);
+    x86_jump(&j->x, j->leave_label);
+    j->x.now = was;
+    return label;
+}
+
 static void leave_with(struct jit *j, enum jit_exit why)
 {
     x86_load_imm(&j->x, RAX, (uint64_t)why);
@@ -424,7 +443,7 @@ static void access(struct jit *j, const struct jit_insn *n)
     if (n->ahead)
         simt_jit_load_ahead(j, n);
     else
-        native = simt_jit_memory(j, n) || simt_jit_gather(j, n);
+        native = j->alone ? simt_jit_alone_access(j, n) : simt_jit_memory(j, n) || simt_jit_gather(j, n);
     if (!native) call_op(j, n);
     bool noted = native && n->kind == JK_STORE && n->i->space == PTX_GLOBAL && simt_jit_is_watched(j, n->i);
     if (noted) x86_mem_imm(&j->x, ALU_MOV, false, WORKER(quiet.noted), 0);
@@ -488,7 +507,7 @@ static void pass_lives(struct jit *j, const struct jit_insn *n)
 static const struct jit_insn *write_joined(struct jit *j, const struct jit_insn *n)
 {
     int regs[JIT_PARTS];
-    if (!simt_jit_load_indexed(j, n, regs)) {
+    if (j->alone || !simt_jit_load_indexed(j, n, regs)) {
         write_insn(j, n);
         return n;
     }

@@ -129,6 +129,7 @@ static void free_zone(struct jit_zone *z)
     free(z->forms);
     free(z->entries);
     free(z->bodies);
+    free(z->alone);
 }
 
 void simt_jit_free_zones(struct jit *j)
@@ -152,12 +153,14 @@ static const struct jit_zone *find_zone(struct jit *j)
     const struct jit_block *b = j->block, *to = &j->blocks[b->next[0]], *behind = &j->blocks[b->next[1]];
     struct jit_zone z = {.first = (uint32_t)b->first, .join = (uint32_t)b->join};
     uint32_t blocks = z.join - z.first + 1, insns = j->blocks[z.join].start - j->blocks[z.first].start;
+    bool alone = loops(j, &z) && simt_jit_may_be_alone(j, &z);
     z.alive = rt_calloc(j->words, sizeof *z.alive);
     z.merged = rt_calloc(j->words, sizeof *z.merged);
     z.forms = rt_calloc(j->slot_count + 1, sizeof *z.forms);
     z.entries = rt_calloc(blocks, sizeof *z.entries);
     z.bodies = rt_calloc(blocks, sizeof *z.bodies);
-    bool ok = z.alive && z.merged && z.forms && z.entries && z.bodies;
+    if (alone) z.alone = rt_calloc(blocks, sizeof *z.alone);
+    bool ok = z.alive && z.merged && z.forms && z.entries && z.bodies && (z.alone || !alone);
     j->failed |= !ok;
     if (ok) {
         find_slots(j, &z);
@@ -176,10 +179,19 @@ static const struct jit_zone *find_zone(struct jit *j)
     for (uint32_t k = 0; k < blocks; k++) {
         z.entries[k] = x86_label(&j->x);
         z.bodies[k] = x86_label(&j->x);
+        if (alone) z.alone[k] = x86_label(&j->x);
     }
-    j->zone_insns += insns;
+    j->zone_insns += alone ? 2 * insns : insns;
     j->zones[j->zone_count] = z;
     return &j->zones[j->zone_count++];
+}
+
+/* Goes to code for lane 0 alone if no other one runs. */
+static void try_alone(struct jit *j, const struct jit_zone *z, uint32_t block)
+{
+    if (!z->alone || block == z->join) return;
+    x86_imm(&j->x, ALU_CMP, false, REG_MASK, 1);
+    x86_jump_if(&j->x, CC_E, z->alone[block - z->first]);
 }
 
 /* ---- the way in ---- */
@@ -203,6 +215,7 @@ int simt_jit_enter_zone(struct jit *j, const struct jit_insn *n, int predicate)
     x86_rr(x, ALU_MOV, false, REG_MASK, RAX);
     x86_unary(x, UNARY_NOT, false, RAX);
     x86_store(x, false, waiting_at(z, (uint32_t)waits), RAX);
+    try_alone(j, z, (uint32_t)runs);
     x86_jump(x, z->bodies[(uint32_t)runs - z->first]);
     x->now = was;
     return label;
@@ -251,7 +264,7 @@ void simt_jit_lane_signs(struct jit *j, bool wide, int lane, bool others, int re
 
 bool simt_jit_merges(const struct jit *j, const struct jit_insn *n)
 {
-    for (int w = 0; j->zone && w < n->write_count; w++)
+    for (int w = 0; j->zone && !j->alone && w < n->write_count; w++)
         if (in_set(j->zone->merged, n->writes[w])) return true;
     return false;
 }
@@ -293,11 +306,12 @@ static void go_back(struct jit *j, uint32_t to)
 {
     struct x86 *x = &j->x;
     const struct jit_zone *z = j->zone;
-    int spent = x86_label(x), body = z->bodies[to - z->first];
+    int spent = x86_label(x), body = (j->alone ? z->alone : z->bodies)[to - z->first];
     bool walks = to == j->zone_block && j->again_label >= 0;
     uint32_t pc = j->pc;
     x86_mem_imm(x, ALU_SUB, false, WARP(budget), 1);
     x86_jump_if(x, CC_LE, spent);
+    if (!j->alone) try_alone(j, z, to);
     x86_jump(x, walks ? j->again_label : body);
     x->now = X86_COLD;
     x86_bind(x, spent);
@@ -320,7 +334,7 @@ static void go_back(struct jit *j, uint32_t to)
     x->now = X86_HOT;
 }
 
-static void end_block(struct jit *j, const struct jit_insn *n)
+void simt_jit_end_parted(struct jit *j, const struct jit_insn *n)
 {
     struct x86 *x = &j->x;
     const struct jit_zone *z = j->zone;
@@ -365,11 +379,12 @@ static void write_zone(struct jit *j, const struct jit_zone *z)
         x86_rm(x, ALU_OR, false, REG_MASK, waiting_at(z, k));
         x86_mem_imm(x, ALU_MOV, false, waiting_at(z, k), 0);
         if (k < z->join) x86_jump_if(x, CC_E, z->entries[k + 1 - z->first]);
+        try_alone(j, z, k);
         x86_bind(x, z->bodies[k - z->first]);
         if (k < z->join) {
             simt_jit_begin_walks(j, &b);
             begin_masks(j);
-            simt_jit_write_body(j, &b, end_block);
+            simt_jit_write_body(j, &b, simt_jit_end_parted);
         } else {
             j->zone = NULL;
             simt_jit_begin_block(j, &b);
@@ -378,6 +393,7 @@ static void write_zone(struct jit *j, const struct jit_zone *z)
         }
     }
     j->zone = NULL;
+    if (z->alone) simt_jit_write_alone(j, z);
 }
 
 void simt_jit_write_zones(struct jit *j)

@@ -37,6 +37,7 @@ void simt_jit_at_home(struct jit *j, uint16_t slot, struct jit_form f)
     bool fixed = j->slots[slot].fixed;
     if (fixed) f = j->slots[slot].form;
     if (f.kind == FORM_NONE) f.kind = FORM_ANY;
+    if (j->alone && f.kind != FORM_CONST) f = (struct jit_form){FORM_LINEAR, 0, 0, 0};
     *p = (struct jit_place){.form = f, .scalar = {-1, -1}, .at_home = f.kind == FORM_CONST && !fixed ? 0 : 3};
     memset(p->vector, -1, sizeof p->vector);
     p->in_slot = fixed || f.kind == FORM_ANY ? 0xff : 0;
@@ -61,6 +62,10 @@ static bool is_merged(const struct jit *j, uint16_t slot)
 static void store_part(struct jit *j, uint16_t slot, int part, int reg)
 {
     struct x86_mem home = part_home(j, slot, part);
+    if (j->alone) {
+        simt_jit_store_first(j, is_wide(j, slot), home, reg);
+        return;
+    }
     if (is_merged(j, slot)) reg = simt_jit_merged(j, is_wide(j, slot), part, reg, home);
     simt_jit_store(j, home, reg);
 }
@@ -76,6 +81,15 @@ static void store_predicate(struct jit *j, uint16_t slot, int reg)
     x86_rr(&j->x, ALU_AND, false, reg, REG_MASK);
     x86_rm(&j->x, ALU_XOR - 2, false, reg, home);
     x86_rm(&j->x, ALU_MOV, false, reg, home);
+    if (j->alone) simt_jit_settle(j, reg);
+}
+
+static void load_part(struct jit *j, uint16_t slot, int part, int reg)
+{
+    if (j->alone)
+        simt_jit_spread_from(j, is_wide(j, slot), reg, part_home(j, slot, part));
+    else
+        simt_jit_load(j, reg, part_home(j, slot, part));
 }
 
 /* ---- general registers ---- */
@@ -168,7 +182,12 @@ static int load_scalar(struct jit *j, uint16_t slot, int half)
         return r;
     }
     r = simt_jit_new_gpr(j);
+    if (p->form.kind == FORM_ANY && p->vector[0] >= 0) { /* of lane 0 alone */
+        simt_jit_first_lane(j, is_wide(j, slot), r, p->vector[0]);
+        return r;
+    }
     x86_rm(&j->x, ALU_MOV, is_wide(j, slot), r, scalar_home(j, slot, half));
+    if (j->alone && j->slots[slot].class == 'p') simt_jit_settle(j, r);
     own_gpr(j, slot, half, r);
     return r;
 }
@@ -342,12 +361,12 @@ static void spread(struct jit *j, uint16_t slot, int part, int reg)
 int simt_jit_part(struct jit *j, uint16_t slot, int part)
 {
     struct jit_place *p = &j->places[slot];
-    if (form_is_uniform(p->form)) part = 0;
+    if (form_is_uniform(p->form) || j->alone) part = 0;
     int r = p->vector[part];
     if (r < 0) {
         r = simt_jit_new_vector(j);
         if (p->in_slot >> part & 1)
-            simt_jit_load(j, r, part_home(j, slot, part));
+            load_part(j, slot, part, r);
         else
             spread(j, slot, part, r);
     }
@@ -358,10 +377,10 @@ int simt_jit_part(struct jit *j, uint16_t slot, int part)
 int simt_jit_peek(struct jit *j, uint16_t slot, int part, int moment)
 {
     const struct jit_place *p = &j->places[slot];
-    if (form_is_uniform(p->form)) part = 0;
+    if (form_is_uniform(p->form) || j->alone) part = 0;
     if (p->vector[part] >= 0) return p->vector[part];
     if (p->in_slot >> part & 1)
-        simt_jit_load(j, moment, part_home(j, slot, part));
+        load_part(j, slot, part, moment);
     else
         spread(j, slot, part, moment);
     return moment;
@@ -380,7 +399,7 @@ void simt_jit_define_in_frame(struct jit *j, uint16_t slot)
 {
     struct jit_place *p = &j->places[slot];
     simt_jit_drop(j, slot);
-    p->form = (struct jit_form){FORM_ANY, 0, 0, 0};
+    p->form = (struct jit_form){j->alone ? FORM_LINEAR : FORM_ANY, 0, 0, 0};
     p->in_slot = 0xff;
     p->at_home = 3;
 }
@@ -397,10 +416,28 @@ int simt_jit_take_part(struct jit *j, const struct jit_insn *n, int read, int pa
 }
 
 /* ---- to the frame ---- */
+static void write_numbers(struct jit *j, uint16_t slot, struct jit_form want);
+
+/* Of lane 0 alone. */
+static void write_first(struct jit *j, uint16_t slot)
+{
+    struct jit_place *p = &j->places[slot];
+    uint8_t at_home = p->at_home;
+    if (p->form.kind != FORM_ANY)
+        write_numbers(j, slot, p->form);
+    else if (!(p->in_slot & 1))
+        store_part(j, slot, 0, p->vector[0]);
+    p->at_home = at_home;
+}
+
 void simt_jit_write_all(struct jit *j, uint16_t slot)
 {
     const struct jit_place *p = &j->places[slot];
     if (j->slots[slot].class == 0) return;
+    if (j->alone && (j->slots[slot].class != 'p' || p->form.kind != FORM_CONST)) {
+        write_first(j, slot);
+        return;
+    }
     if (j->slots[slot].class == 'p') {
         if (p->form.kind == FORM_CONST && !j->slots[slot].fixed)
             x86_mem_imm(&j->x, ALU_MOV, false, scalar_home(j, slot, 0), (int32_t)p->form.step);
@@ -503,6 +540,10 @@ void simt_jit_spill_live(struct jit *j, const struct jit_insn *n)
 
 void simt_jit_write_live(struct jit *j)
 {
+    if (j->alone) {
+        simt_jit_leave_alone(j);
+        return;
+    }
     for (uint32_t s = 0; s < j->slot_count; s++) {
         bool of_others = j->zone && in_set(j->zone->alive, s) && !is_merged(j, (uint16_t)s);
         if ((in_set(j->live, s) || of_others) && !j->slots[s].fixed) simt_jit_write_all(j, (uint16_t)s);
@@ -517,10 +558,11 @@ void simt_jit_reload(struct jit *j)
         uint16_t slot = (uint16_t)(owner / 2);
         bool wide = j->slots[slot].class != 'p' && is_wide(j, slot);
         x86_rm(&j->x, ALU_MOV, wide, r, scalar_home(j, slot, owner & 1));
+        if (j->alone && j->slots[slot].class == 'p') simt_jit_settle(j, r);
     }
     for (int r = 0; r < simt_jit_vectors(j); r++) {
         int owner = j->vector_owner[r];
-        if (owner >= 0) simt_jit_load(j, r, part_home(j, (uint16_t)(owner / JIT_PARTS), owner % JIT_PARTS));
+        if (owner >= 0) load_part(j, (uint16_t)(owner / JIT_PARTS), owner % JIT_PARTS, r);
     }
 }
 
@@ -550,43 +592,4 @@ void simt_jit_load_registers(struct jit *j)
         if (j->gpr_owner[r] >= 0) simt_jit_load_gpr(j, r);
     for (int r = 0; r < simt_jit_vectors(j); r++)
         if (j->vector_owner[r] >= 0) simt_jit_load_vector(j, r);
-}
-
-bool simt_jit_keep(struct jit *j, int which)
-{
-    struct jit_registers *k = &j->kept[which];
-    if (!k->places) k->places = rt_calloc(j->slot_count + 1, sizeof *k->places);
-    if (!k->places) return !(j->failed = true);
-    memcpy(k->places, j->places, j->slot_count * sizeof *k->places);
-    memcpy(k->gpr_owner, j->gpr_owner, sizeof k->gpr_owner);
-    memcpy(k->vector_owner, j->vector_owner, sizeof k->vector_owner);
-    return true;
-}
-
-void simt_jit_restore(struct jit *j, int which)
-{
-    const struct jit_registers *k = &j->kept[which];
-    if (j->failed) return;
-    memcpy(j->places, k->places, j->slot_count * sizeof *k->places);
-    memcpy(j->gpr_owner, k->gpr_owner, sizeof k->gpr_owner);
-    memcpy(j->vector_owner, k->vector_owner, sizeof k->vector_owner);
-}
-
-int simt_jit_leaving(struct jit *j, enum jit_exit why, bool after)
-{
-    enum x86_section was = j->x.now;
-    j->x.now = X86_COLD;
-    int label = x86_label(&j->x);
-    x86_bind(&j->x, label);
-    simt_jit_write_live(j);
-    if (j->zone) {
-        simt_jit_leave_parted(j);
-        why = JIT_PARTED;
-    }
-    if (!after)
-        x86_mem_imm(&j->x, ALU_MOV, false, x86_at(REG_WARP, (int32_t)offsetof(struct warp, pc)), (int32_t)j->pc);
-    x86_load_imm(&j->x, RAX, (uint64_t)why);
-    x86_jump(&j->x, j->leave_label);
-    j->x.now = was;
-    return label;
 }

@@ -1,10 +1,46 @@
-// Blocks of fewer threads than a warp has lanes, as first programs have them.
+// Blocks of fewer threads than a warp has lanes, and blocks one thread of which does what is to be done one after the
+// other, as first programs have them.
 extern "C" {
 __global__ void count_alone(long long *out, int n)
 {
     long long sum = 0;
     for (int i = 0; i < n; i++) sum += i % 3;
     out[blockIdx.x] = sum;
+}
+
+__global__ void count_first(long long *out, int n)
+{
+    if (threadIdx.x == 0) {
+        long long sum = 0;
+        for (int i = 0; i < n; i++) sum += i % 3;
+        out[blockIdx.x] = sum;
+    }
+}
+
+// A block's prefix sums by its first thread.
+__global__ void scan_first(const float *x, float *y, float *sums)
+{
+    __shared__ float s[256];
+    int t = threadIdx.x, i = blockIdx.x * 256 + t;
+    s[t] = x[i];
+    __syncthreads();
+    if (t == 0) {
+        float sum = 0;
+        for (int k = 0; k < 256; k++) s[k] = sum += s[k];
+        sums[blockIdx.x] = sum;
+    }
+    __syncthreads();
+    y[i] = s[t];
+}
+
+// Each block's first thread walks its part of a list in global memory.
+__global__ void peaks_first(const float *x, int *count, int n)
+{
+    if (threadIdx.x != 0) return;
+    int found = 0;
+    for (int k = blockIdx.x * n + 1; k < blockIdx.x * n + n - 1; k++)
+        if (x[k] > x[k - 1] && x[k] > x[k + 1]) found++;
+    count[blockIdx.x] = found;
 }
 
 __global__ void sort_alone(float *x, int n)
