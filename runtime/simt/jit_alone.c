@@ -1,10 +1,10 @@
 /* Lane 0 alone, where lanes have parted and there is a loop: `if (threadIdx.x == 0)` before what is done one after the
  * other. Code for 32 lanes of which one runs would take ten times as long as what that lane does.
  *
- * What a zone (jit_masked.c) holds is written once more for it. Each slot then has one number, that of lane 0, which lies
- * in the frame where that of a linear slot does: so nearly all is as for values that all lanes share, only that the
- * frame's other lanes stay as they are. What has to be a vector has one part, of which lane 0 counts. At the end of a
- * block all is in the frame as where some lanes run, and wherever others may join in it is that code which goes on.
+ * What a zone (jit_masked.c) holds is written once more for it. Each slot then has one number, that of lane 0, which
+ * lies in the frame where that of a linear slot does: so nearly all is as for values that all lanes share, only that
+ * the frame's other lanes stay as they are. What has to be a vector has one part, of which lane 0 counts. At the end of
+ * a block all is in the frame as where some lanes run, and wherever others may join in it is that code which goes on.
  *
  * With AVX2, where 32 lanes are four vectors or eight. */
 #include "runtime/simt/jit_build.h"
@@ -91,8 +91,7 @@ static void check_window(struct jit *j, const struct jit_insn *n, int base, int 
     const int32_t bytes = n->i->size * n->i->count;
     const bool local = n->op == 2;
     size_t limit = local ? offsetof(struct worker, local_bytes) : offsetof(struct worker, shared_bytes);
-    if (!local && simt_jit_is_watched(j, n->i))
-        simt_jit_call_scattered(j, n, (struct jit_row){-1, -1}, 0, otherwise);
+    if (!local && simt_jit_is_watched(j, n->i)) simt_jit_call_scattered(j, n, (struct jit_row){-1, -1}, 0, otherwise);
     x86_lea(x, false, RCX, x86_at(base, (int32_t)n->i->imm));
     if (n->i->flags & F_FRAME)
         x86_rm(x, ALU_ADD, false, RCX, x86_at(REG_WARP, (int32_t)offsetof(struct warp, local_base)));
