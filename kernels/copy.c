@@ -65,9 +65,14 @@ enum rt_status kn_fill(const struct rt_array *to, const struct kn_operand *numbe
 static void convert_few(const struct rt_array *to, const struct rt_array *from)
 {
     const struct kn_loops *l = kn_host_loops();
+    kn_convert_loop *as_stored = kn_stored_conversion(l, from->dtype, to->dtype);
     _Alignas(64) char values[KN_BLOCK * RT_ELEMENT], converted[KN_BLOCK * RT_ELEMENT];
     size_t n = (size_t)rt_array_size(to);
     const void *in = rt_array_host(from);
+    if (as_stored) {
+        as_stored(rt_array_host(to), in, n);
+        return;
+    }
     void *out = kn_class_exact(to->dtype) ? rt_array_host(to) : converted;
     if (!kn_class_exact(from->dtype)) {
         l->load[from->dtype](values, in, 1, n);
@@ -148,7 +153,14 @@ static enum rt_status sequence_program(struct kn_program *p, enum rt_dtype in, c
     return status == RT_OK ? kn_program_convert(p, sum, out, &sum, e) : status;
 }
 
-/* By the loops that a program would run. */
+/* Whether all of start + index * step are exact as doubles, which become other floats sooner than int64 does. */
+static bool exact_as_doubles(int64_t start, int64_t step, int64_t n)
+{
+    const int64_t most = INT64_C(1) << 52, limit = most / (n + 1);
+    return start <= most && start >= -most && step <= limit && step >= -limit;
+}
+
+/* By the loops that a program would run, or others with the same values. */
 static bool small_sequence(const struct rt_array *to, enum rt_dtype in, const struct kn_operand *start,
                            const struct kn_operand *step)
 {
@@ -161,6 +173,7 @@ static bool small_sequence(const struct rt_array *to, enum rt_dtype in, const st
     enum rt_dtype t = to->dtype;
     size_t n = (size_t)rt_array_size(to);
     if (!is_few(to) || start->is_complex || step->is_complex || rt_is_complex(t) || t == RT_BOOL) return false;
+    if (in == RT_INT64 && rt_dtypes[t].kind == 'f' && exact_as_doubles(start->i, step->i, (int64_t)n)) in = RT_FLOAT64;
     if (in == RT_FLOAT64)
         l->sequence_f64(values.real, start->is_float ? start->f : (double)start->i,
                         step->is_float ? step->f : (double)step->i, n);

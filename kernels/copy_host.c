@@ -7,10 +7,13 @@
 #include "runtime/interrupt.h"
 #include "runtime/threads.h"
 
-#define TILE 64    /* elements along each of the two axes of a tile */
-#define WIDE 256   /* bytes along the output's last axis of a tile that is turned, but TILE elements at least */
-#define THIN 1024  /* elements along the last axis of a tile of few rows */
-#define FEW  16384 /* bytes that the first-level cache keeps, so that nothing is to be had from their lines */
+#define TILE 64   /* elements along each of the two axes of a tile */
+#define WIDE 256  /* bytes along the output's last axis of a tile that is turned, but TILE elements at least */
+#define THIN 1024 /* elements along the last axis of a tile of few rows */
+#define FEW                                                                                                            \
+    16384          /* bytes that the first-level cache keeps, so that nothing is to be had from their lines: no buffer \
+                    */
+#define LEAST 1024 /* bytes that are turned */
 
 struct copy {
     struct kn_space s;
@@ -19,6 +22,7 @@ struct copy {
     int64_t row_tiles, column_tiles;
     size_t size; /* bytes of an element */
     bool turned; /* each side runs along one of the two axes, in steps of 1 */
+    bool few;    /* FEW at most: turned where they go */
     bool past;   /* whole lines are written past the cache */
     char *to;
     const char *from;
@@ -171,7 +175,10 @@ static int64_t turn_lines(const struct copy *c, char *to, const char *from, int6
     int64_t in_line = KN_LINE / (int64_t)c->size, done = 0;
     bool past = c->past && columns * (int64_t)c->size % KN_LINE == 0;
     for (; done + in_line <= rows; done += in_line, to += in_line * to_stride * (int64_t)c->size, from += KN_LINE)
-        turn(c->size, to, to_stride, from, from_stride, columns, past);
+        if (c->few)
+            kn_turn_line(c->size, to, to_stride, from, from_stride, columns);
+        else
+            turn(c->size, to, to_stride, from, from_stride, columns, past);
     return done;
 }
 
@@ -262,7 +269,8 @@ enum rt_status kn_host_copy(const struct rt_array *to, const struct rt_array *fr
     bool tiled = c.across != last, flat = !tiled && last > 0 && s->shape[last] < TILE;
     if (flat) c.across = last - 1; /* rows so short that a call for each would cost most of the time */
     c.rows = c.row_tiles = 1;
-    c.turned = tiled && (size_t)s->size * c.size > FEW && s->strides[0][c.across] == 1 && s->strides[1][last] == 1;
+    c.few = (size_t)s->size * c.size <= FEW;
+    c.turned = tiled && (size_t)s->size * c.size >= LEAST && s->strides[0][c.across] == 1 && s->strides[1][last] == 1;
     bool thin = tiled && s->shape[c.across] * (int64_t)c.size < KN_LINE; /* no line of the source is left */
     c.turned &= !thin;
     c.columns = !tiled ? KN_GRAIN : thin ? THIN : c.turned && c.size * TILE < WIDE ? WIDE / (int64_t)c.size : TILE;

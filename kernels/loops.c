@@ -291,6 +291,8 @@ FROM_COMPLEX(FROM_FLOAT, C128, c128)
 #include "kernels/loops_exponents.h"
 #include "kernels/loops_gcd.h"
 #include "kernels/loops_places.h"
+#include "kernels/loops_masks.h"
+#include "kernels/loops_lanes.h"
 
 #include "kernels/loops_keep.h"
 
@@ -574,6 +576,8 @@ const struct kn_loops KN_LEVEL = {
     .keep_64 = keep_64,
     .places_32 = places_32,
     .places_64 = places_64,
+    .pick = PICKS,
+    .pick_places = PICK_PLACES,
     .at_least = at_least_F64,
     .slopes = {{slopes_F32_F32, slopes_F32_F64}, {slopes_F64_F32, slopes_F64_F64}},
     .lines = {{lines_F32_F32, lines_F32_F64}, {lines_F64_F32, lines_F64_F64}},

@@ -102,6 +102,12 @@ struct kn_narrow_loops {
     kn_convert_loop *convert[RT_DTYPE_COUNT][RT_DTYPE_COUNT];
 };
 
+/* Of n values those whose byte in `bits` is not 0, of which there are `room`, to the front of `to`; or their places,
+ * counted from `first`. numbers[f] has the numbers of the bits that are set in f, in order. */
+typedef uint16_t kn_eight __attribute__((vector_size(16)));
+typedef void kn_pick_loop(void *to, size_t room, const void *from, const uint8_t *bits, size_t n,
+                          const kn_eight *numbers, int64_t first);
+
 struct kn_loops {
     kn_op_loop *ops[KN_OP_COUNT][KN_CLASS_COUNT]; /* NULL where the operation's rule never computes in that class */
     const struct kn_narrow_loops *narrow;
@@ -128,6 +134,7 @@ struct kn_loops {
     kn_paired_loop *paired_32;
     kn_keep_loop *keep_32, *keep_64;
     kn_places_loop *places_32, *places_64;
+    kn_pick_loop *pick[4], *pick_places; /* of 1, 2, 4 and 8 bytes; NULL without permutations */
     kn_at_least_loop *at_least;
     kn_slopes_loop *slopes[2][2]; /* as of lines */
     kn_lines_loop *lines[2][2];   /* float32 and float64 of x, then of y; the result is as wide as the wider one */

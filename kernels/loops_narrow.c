@@ -7,7 +7,7 @@
 #include "kernels/functions.h"
 #include "kernels/loops_emit.h"
 #include "kernels/quotients.h"
-#if defined __AVX512F__
+#if defined __AVX2__
 #include <immintrin.h>
 #endif
 
@@ -60,6 +60,7 @@ KN_FN uint16_t bits_I16(int16_t a)
     EMIT(KN_INTS_##rule, id, UINT32, arity, rule, uint32_t, uint32_t, ints)
 #include "kernels/ops.def"
 #include "kernels/loops_gcd.h"
+#include "kernels/loops_lanes.h"
 
 /* Of float16 and bfloat16, of which bits tell: id, arity, rule, value of bits whose greatest finite number is LAST. */
 #define SIZE(v) ((v)&0x7fff)

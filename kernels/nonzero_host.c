@@ -41,20 +41,8 @@ static int64_t chunk_end(const struct masked *w, int64_t chunk)
     return end < w->m->places ? end : w->m->places;
 }
 
-static void count_piece(void *context, size_t begin, size_t end, int worker)
-{
-    const struct masked *w = context;
-    kn_count_true_loop *count = kn_host_loops()->narrow->count_true[RT_BOOL];
-    (void)worker;
-    for (int64_t chunk = (int64_t)begin; chunk < (int64_t)end && !rt_interrupted(); chunk++) {
-        int64_t first = chunk * KN_MASK_CHUNK;
-        w->before[chunk] = (int64_t)count(w->bits + first, (size_t)(chunk_end(w, chunk) - first));
-    }
-}
-
 /* For each byte of eight flags the numbers of those that are set, in order. */
-typedef uint16_t eight __attribute__((vector_size(16)));
-static eight numbers_of[256];
+static kn_eight numbers_of[256];
 static pthread_once_t numbers_once = PTHREAD_ONCE_INIT;
 
 static void make_numbers(void)
@@ -63,6 +51,34 @@ static void make_numbers(void)
         unsigned n = 0;
         for (unsigned k = 0; k < 8; k++)
             if (flags >> k & 1) numbers_of[flags][n++] = (uint16_t)k;
+    }
+}
+
+/* How many places of a chunk are true, once all of them are counted. */
+static size_t chunk_count(const struct masked *w, int64_t chunk)
+{
+    bool last = chunk_end(w, chunk) == w->m->places;
+    return (size_t)((last ? w->m->count : w->before[chunk + 1]) - w->before[chunk]);
+}
+
+/* By the processor's permutations; false where it has none, or of elements that they do not move. */
+static bool pick(const struct masked *w, int64_t chunk, kn_pick_loop *loop, const char *from, char *to)
+{
+    int64_t begin = chunk * KN_MASK_CHUNK;
+    if (!loop) return false;
+    loop(to, chunk_count(w, chunk), from, w->bits + begin, (size_t)(chunk_end(w, chunk) - begin), numbers_of,
+         begin + 1);
+    return true;
+}
+
+static void count_piece(void *context, size_t begin, size_t end, int worker)
+{
+    const struct masked *w = context;
+    kn_count_true_loop *count = kn_host_loops()->narrow->count_true[RT_BOOL];
+    (void)worker;
+    for (int64_t chunk = (int64_t)begin; chunk < (int64_t)end && !rt_interrupted(); chunk++) {
+        int64_t first = chunk * KN_MASK_CHUNK;
+        w->before[chunk] = (int64_t)count(w->bits + first, (size_t)(chunk_end(w, chunk) - first));
     }
 }
 
@@ -91,7 +107,7 @@ static size_t find_places(const struct masked *w, int64_t chunk, uint16_t *place
         /* One bit of each byte, gathered in the highest byte of a product. */
         uint64_t bytes = true_bytes(bits + i);
         unsigned flags = (unsigned)((bytes >> 7) * 0x0102040810204080u >> 56);
-        eight found = numbers_of[flags] + (uint16_t)i;
+        kn_eight found = numbers_of[flags] + (uint16_t)i;
         memcpy(places + count, &found, sizeof found);
         count += count_true(bytes);
         i += 8;
@@ -114,10 +130,12 @@ static void places_piece(void *context, size_t begin, size_t end, int worker)
 {
     const struct masked *w = context;
     uint16_t places[ROOM];
-    clear(places, w);
+    kn_pick_loop *loop = kn_host_loops()->pick_places;
+    if (!loop) clear(places, w);
     (void)worker;
     for (int64_t chunk = (int64_t)begin; chunk < (int64_t)end && !rt_interrupted(); chunk++) {
         int64_t *to = (int64_t *)(void *)w->to + w->before[chunk], first = chunk * KN_MASK_CHUNK + 1;
+        if (pick(w, chunk, loop, NULL, (char *)to)) continue;
         size_t n = find_places(w, chunk, places);
         for (size_t i = 0; i < n; i++) to[i] = first + places[i];
     }
@@ -142,12 +160,15 @@ static void read_piece(void *context, size_t begin, size_t end, int worker)
 {
     const struct masked *w = context;
     uint16_t places[ROOM];
-    clear(places, w);
     size_t size = w->size;
+    kn_pick_loop *loop =
+        size == 1 || size == 2 || size == 4 || size == 8 ? kn_host_loops()->pick[__builtin_ctz((unsigned)size)] : NULL;
+    if (!loop) clear(places, w);
     (void)worker;
     for (int64_t chunk = (int64_t)begin; chunk < (int64_t)end && !rt_interrupted(); chunk++) {
         const char *from = w->from + (size_t)chunk * KN_MASK_CHUNK * size;
         char *to = w->to + (size_t)w->before[chunk] * size;
+        if (pick(w, chunk, loop, from, to)) continue;
         size_t n = find_places(w, chunk, places);
         switch (size) {
         case 1: read_8(from, to, places, n); break;

@@ -121,6 +121,16 @@ for _, device in ipairs(t.devices()) do
     t.eq(#gpu.range(0, 0.3, 0.1), 4)
     t.eq(#gpu.range(0, 1, 0.3), 4)
     t.eq(gpu.range(1 << 40, (1 << 40) + 2, "int64")[3], (1 << 40) + 2)
+    -- Integers become floats in one step, whichever way they go.
+    for _, start in ipairs { 1, -5, 1 << 40, (1 << 52) - 3, -(1 << 52), (1 << 53) + 1, (1 << 60) + 1 } do
+      for _, step in ipairs { 1, -7, 1 << 29, (1 << 49) + 1, (1 << 53) + 1 } do
+        for _, dtype in ipairs { "float64", "float32", "float16", "bfloat16", "int64", "int32", "uint8" } do
+          local got, list = gpu.range(start, start + 8 * step, step, dtype), {}
+          for i = 1, got.size do list[i] = start + (i - 1) * step end -- how many there are is told by doubles
+          t.same(got:totable(), gpu.array(list, "int64"):to(dtype):totable(), dtype .. " from " .. start .. " by " .. step)
+        end
+      end
+    end
     t.raises("step of a range cannot be 0", gpu.range, 1, 2, 0)
     t.raises("finite", gpu.range, 1, math.huge)
     t.raises("number expected", gpu.range)

@@ -7,6 +7,21 @@ for _, device in ipairs(t.devices()) do
   local function cube() return gpu.range(24, "int32", device):reshape(2, 3, 4) end
   local shares = t.shares
 
+  test("turned copies of every size", function()
+    for _, dtype in ipairs { "uint8", "float16", "int32", "float64", "complex128" } do
+      for _, rows in ipairs { 1, 3, 10, 16, 33, 70 } do
+        for _, columns in ipairs { 2, 8, 15, 16, 17, 64, 100 } do
+          local x = (gpu.range(rows * columns, "int32", device) % 251):reshape(rows, columns):to(dtype)
+          local want, of = {}, x:flatten():totable()
+          for i = 1, columns do
+            for j = 1, rows do want[#want + 1] = of[(j - 1) * columns + i] end
+          end
+          t.same(x.T:clone():flatten():totable(), want, ("%s, %d x %d"):format(dtype, rows, columns))
+        end
+      end
+    end
+  end)
+
   test("reshape and view", function()
     local x = gpu.range(24, device)
     local y = x:reshape(2, 3, 4)
