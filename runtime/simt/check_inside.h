@@ -132,6 +132,11 @@ struct moving { /* where copies read or write global memory, as long as they are
     bool stores; /* some write */
 };
 struct seen_set; /* check_order.h */
+struct glance {  /* a strong load, and what the first of its lanes read */
+    const struct insn *insn;
+    uint64_t at, value;
+    uint32_t lanes, time;
+};
 #define FORMLESS  64
 #define LAST_MET  SIMT_WARP
 #define LANE_ROWS (LAST_MET + 1)
@@ -182,6 +187,7 @@ struct block {
     struct order *order;       /* by thread; NULL until one releases something or reads what was released */
     bool learned;              /* one has seen something by that */
     bool order_apart;          /* its threads may have seen different things */
+    struct glance glances[32]; /* the last, by warp */
     struct table places;       /* what comes with values in its shared memory: check_order.c */
     struct table histories;    /* the lists of its cells: check_history.c */
     struct readers readers;    /* of global memory */

@@ -232,6 +232,7 @@ void simt_order_start(struct block *b)
         simt_seen_hold_all(&b->order->releases, sizeof *b->order, threads, NULL);
     }
     empty(&b->places);
+    memset(b->glances, 0, sizeof b->glances);
     b->order_apart = b->learned = false;
     b->meets_partly = false;
 }
@@ -446,6 +447,19 @@ static void follow(struct strong *s, unsigned lane)
     }
 }
 
+/* A warp that reads once more what it read there before waits: each look costs more here than elsewhere, so that others
+ * have their turn sooner. */
+static void look_again(const struct access *a, uint32_t m)
+{
+    const struct insn *i = a->insn;
+    if (!m || a->kind != ACCESS_READ || i->size > 8 || i->count > 1) return;
+    unsigned first = (unsigned)__builtin_ctz(m);
+    struct glance *last = &a->block->glances[a->warp->index], was = *last;
+    *last = (struct glance){i, a->at[first], value_at(a, i->d, first), m, a->block->now};
+    bool again = was.insn == i && was.at == last->at && was.value == last->value;
+    if (again && was.lanes == m && was.time == last->time) simt_waits(a->warp, WAIT_COST);
+}
+
 enum event simt_order_strong(struct access *a, uint32_t *m)
 {
     struct simt_check *c = a->check;
@@ -470,6 +484,7 @@ enum event simt_order_strong(struct access *a, uint32_t *m)
     enum event ev = *m ? a->insn->run(a->regs, a->insn, *m, a->warp) : EV_NEXT;
     EACH_LANE(l, s.lanes & *m) follow(&s, l);
     lock(&s, false);
+    look_again(a, *m);
     forget_same(&s);
     if (atomic_load(&c->coarse) && a->kind != ACCESS_WRITE) simt_releases_read(a, *m, objects);
     *m = 0;

@@ -40,11 +40,12 @@
 #define ALLOCA_LOCAL    8192   /* bytes a thread at the end of local memory, for programs that call alloca */
 #define SLICE           2048   /* jumps back before a warp or split yields */
 #define SPIN_COST       24     /* what an atomic or volatile access adds to a jump's cost: such loops wait for others */
-#define LOADS_AHEAD     4      /* times four loads that are done at once */
-#define WALKS           4      /* loads along rows in a loop */
-#define LOOK_AHEAD      4      /* steps of a loop over memory that data are fetched before they are wanted */
-#define TURNS           64     /* slices of each of its warps before a block lets others run */
-#define ZONE_BLOCKS     64     /* of generated code in which lanes part, with that where they meet */
+#define WAIT_COST       (SLICE / 8) /* of what only waits: a sleep, and under checks a look at what is as it was */
+#define LOADS_AHEAD     4           /* times four loads that are done at once */
+#define WALKS           4           /* loads along rows in a loop */
+#define LOOK_AHEAD      4           /* steps of a loop over memory that data are fetched before they are wanted */
+#define TURNS           64          /* slices of each of its warps before a block lets others run */
+#define ZONE_BLOCKS     64          /* of generated code in which lanes part, with that where they meet */
 #define LOOKS           4 /* the same for slices that went into looking, once in each round of a loop with barriers */
 
 struct frame {

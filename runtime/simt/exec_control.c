@@ -176,6 +176,6 @@ enum event simt_op_yield(char *R, const struct insn *i, uint32_t m, struct warp 
     (void)R;
     (void)i;
     (void)m;
-    simt_waits(w, SLICE / 8);
+    simt_waits(w, WAIT_COST);
     return EV_NEXT;
 }

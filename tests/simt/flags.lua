@@ -281,4 +281,24 @@ if not os.getenv("LUNARRAY_THREADS") then
   for _, settings in ipairs { "LUNARRAY_THREADS=1", "LUNARRAY_THREADS=3 LUNARRAY_JIT=0" } do t.again("tests/simt/flags.lua", settings, 30) end
 end
 
+t.test("a warp that waits under checks looks a few times, and then others have their turn", function()
+  local k = gpu.kernel [[
+__global__ void k(int *out, volatile int *flag, int *data) {
+  if (threadIdx.x < 32) {
+    int looks = 0;
+    while (!*flag) looks++;
+    __threadfence();
+    if (threadIdx.x == 0) out[0] = data[0], out[1] = looks;
+  } else if (threadIdx.x == 32) {
+    data[0] = 5;
+    __threadfence();
+    atomicExch((int *)flag, 1);
+  }
+}]]
+  local out = gpu.zeros(2, "int32")
+  t.eq(#gpu.check(function() k(1, 64)(out, gpu.zeros(1, "int32"), gpu.zeros(1, "int32")) end), 0)
+  t.eq(out[1], 5)
+  assert(out[2] > 0 and out[2] <= 12, out[2]) -- of the 82 that a warp has time for where nothing is checked
+end)
+
 t.done()
