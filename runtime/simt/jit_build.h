@@ -588,8 +588,7 @@ void simt_jit_store_lanes(struct jit *j, const struct jit_insn *n);
 
 /* ---- jit_emit.c: the whole function; the way in is at the start of the code ---- */
 bool simt_jit_write(struct jit *j);
-/* Code, out of the way, that writes all to the frame and leaves, with w->pc at the instruction or, after an op, as is.
- */
+/* Code, out of the way, that writes all to the frame and leaves: w->pc is at the instruction, or kept after an op. */
 int simt_jit_leaving(struct jit *j, enum jit_exit why, bool after);
 /* Where an access goes that code can't do. It leaves; but where lanes have parted and an observer watches, the op does
  * it, and the code goes on behind the instruction: simt_jit_end_otherwise, when all else of it is written. */
