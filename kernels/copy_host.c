@@ -7,13 +7,11 @@
 #include "runtime/interrupt.h"
 #include "runtime/threads.h"
 
-#define TILE 64   /* elements along each of the two axes of a tile */
-#define WIDE 256  /* bytes along the output's last axis of a tile that is turned, but TILE elements at least */
-#define THIN 1024 /* elements along the last axis of a tile of few rows */
-#define FEW                                                                                                            \
-    16384          /* bytes that the first-level cache keeps, so that nothing is to be had from their lines: no buffer \
-                    */
-#define LEAST 1024 /* bytes that are turned */
+#define TILE  64    /* elements along each of the two axes of a tile */
+#define WIDE  256   /* bytes along the output's last axis of a tile that is turned, but TILE elements at least */
+#define THIN  1024  /* elements along the last axis of a tile of few rows */
+#define FEW   16384 /* bytes that the first-level cache keeps: they are turned without a buffer for lines */
+#define LEAST 1024  /* bytes that are turned */
 
 struct copy {
     struct kn_space s;

@@ -31,7 +31,7 @@ void lg_push_kernel(lua_State *L, struct lg_family *f, const char *name)
     lg_check(L, rt_module_kernel(f->modules[0], name, &k->loaded[0], e));
 }
 
-#define FREED_KERNEL "kernel (freed)" /* as the others print */
+#define FREED_KERNEL "kernel (freed)" /* as streams, events and graphs print that were freed */
 
 /* Finalizers of what is collected together with a kernel may run after this, and use it. */
 static int kernel_gc(lua_State *L)

@@ -7,6 +7,7 @@
 local t = dofile("tests/lua/test.lua")
 local gpu = gpu or require "lunarray"
 gpu.device("simt")
+local compare = assert(loadfile("tests/simt/shared/interpreted.lua"))(t)
 
 local BLOCKS = 3
 local SHAPES = { { 1 }, { 2 }, { 3 }, { 5 }, { 8 }, { 10 }, { 16 }, { 17 }, { 31 }, { 4, 4 }, { 3, 3, 3 }, { 2, 1, 8 }, { 32 }, { 16, 2 }, { 33 }, { 90 },
@@ -98,41 +99,7 @@ local function run(seed)
   return table.concat(lines, "\n"), source
 end
 
-local first, count = tonumber(arg[2] or os.getenv "LUNARRAY_SEED") or 1, tonumber(arg[3]) or t.brief(200, 30)
-
-if os.getenv "LUNARRAY_LISTS" then
-  for seed = first, first + count - 1 do print(("== %d\n%s"):format(seed, (run(seed)))) end
-  print "== "
-  return
-end
-
--- One host thread: whose access to a place comes first, of several that race with a third, is not always the same otherwise.
-t.test("machine code finds what the interpreter does", function()
-  local function lists(settings)
-    local p = io.popen(("LUNARRAY_LISTS=1 LUNARRAY_THREADS=1 %s %s tests/simt/last_warps.lua '' %d %d"):format(settings, os.getenv("LUNARRAY") or "build/lunarray", first, count))
-    local of, seed, lines = {}, nil, {}
-    for line in p:lines() do
-      if line:find "^== " then
-        if seed then of[seed] = table.concat(lines, "\n") end
-        seed, lines = tonumber(line:sub(4)), {}
-      else
-        lines[#lines + 1] = line
-      end
-    end
-    t.eq(p:close(), true, "it ends well")
-    return of
-  end
-  local want, got, clean = lists("LUNARRAY_JIT=0"), lists(""), 0
-  for seed = first, first + count - 1 do
-    assert(want[seed], "program " .. seed)
-    if got[seed] ~= want[seed] then
-      local _, source = run(seed)
-      error(("program %d\n%s\ninterpreted:\n%s\nmachine code:\n%s"):format(seed, source, want[seed], got[seed]))
-    end
-    if want[seed]:find "^computed" then clean = clean + 1 end
-  end
-  t.eq(clean > count // 20 and clean < count, true, clean .. " of them have no fault")
-end)
+if compare("machine code finds what the interpreter does", "tests/simt/last_warps.lua", run, t.brief(200, 30), 1 / 20) then return end
 
 -- The threads of the last warp alone, which has code of its own though its indices are of no form, as those of the first.
 t.test("loads by the same code one after the other are all seen", function()
