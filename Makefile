@@ -198,13 +198,16 @@ $(addprefix $(BUILD)/obj/,$(addprefix kernels/loops_,base.o narrow_base.o random
   ALL_CFLAGS += $(if $(X86),$(LOOPS:-O3=-O1),$(LOOPS))
 $(addprefix $(BUILD)/obj/kernels/loops_,v3.o narrow_v3.o random_v3.o fft_v3.o product_v3.o): ALL_CFLAGS += $(if $(X86),$(V3))
 $(addprefix $(BUILD)/obj/kernels/loops_,v4.o narrow_v4.o random_v4.o fft_v4.o product_v4.o): ALL_CFLAGS += $(if $(X86),$(V4))
-# Of one text for three instruction sets, sanitizers look at the one that this machine takes, and UBSan at the first of the
+# Of one text for several instruction sets, sanitizers look at the one that this machine takes, and UBSan at the first of the
 # software GPU's: those take compilers the longest of all files.
 HERE := $(if $(shell grep -m1 -w avx512bw /proc/cpuinfo 2>/dev/null),v4,v3)
 ifneq ($(and $(X86),$(SAN)),)
 ELSEWHERE := $(filter-out %_$(HERE).o,$(foreach v,base v3 v4,$(addprefix $(BUILD)/obj/kernels/loops_,$(v).o narrow_$(v).o random_$(v).o fft_$(v).o product_$(v).o)))
-# TSan's tests (THREADS in tests/run.py) come by neither of the faces' threads.
-ELSEWHERE += $(if $(findstring thread,$(SAN)),$(filter $(BUILD)/obj/jupyter/% $(BUILD)/obj/repl/%,$(OBJ)))
+ELSEWHERE += $(if $(filter v3,$(HERE)),$(BUILD)/obj/runtime/simt/vector_avx512.o)
+# TSan's tests (THREADS in tests/run.py) come by neither of the faces' threads, sort nothing and have AVX2 at least.
+ELSEWHERE += $(if $(findstring thread,$(SAN)),$(filter $(BUILD)/obj/jupyter/% $(BUILD)/obj/repl/%,$(OBJ)) \
+  $(BUILD)/obj/kernels/quicksort.o $(BUILD)/obj/runtime/simt/vector_base.o)
+$(BUILD)/obj/kernels/quicksort.o: ALL_CFLAGS += $(if $(filter v3,$(HERE)),-DKN_AVX2_ALONE)
 $(ELSEWHERE): ALL_CFLAGS += -fno-sanitize=all
 # PLAIN=DIR: a build without sanitizers that was just brought up to date, which has the others already.
 ifdef PLAIN

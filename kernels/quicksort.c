@@ -203,6 +203,9 @@ AVX2 ALWAYS void transpose_64(__m256i *v)
 #include "kernels/quicksort_deal.h"
 #include "kernels/quicksort_body.h"
 
+#ifdef KN_AVX2_ALONE /* a build for this machine, which has no AVX-512 */
+#define FITTING(name, bits) name##_##bits
+#else
 /* The lanes whose number has the bit, as a mask. */
 #define LANES_WITH(bit)       ((bit) == 1 ? 0xaaaa : (bit) == 2 ? 0xcccc : (bit) == 4 ? 0xf0f0 : 0xff00)
 
@@ -303,6 +306,9 @@ static bool is_wide(void)
     return kn_host_loops() == &kn_loops_v4;
 }
 
+#define FITTING(name, bits) (is_wide() ? name##_wide_##bits : name##_##bits)
+#endif
+
 static int depth_of(size_t n)
 {
     return 2 * (64 - __builtin_clzll(n | 1));
@@ -310,41 +316,41 @@ static int depth_of(size_t n)
 
 void kn_quick_sort_32(uint32_t *a, size_t n)
 {
-    (is_wide() ? sort_wide_32 : sort_32)(a, n, depth_of(n));
+    FITTING(sort, 32)(a, n, depth_of(n));
 }
 void kn_quick_sort_64(uint64_t *a, size_t n)
 {
-    (is_wide() ? sort_wide_64 : sort_64)(a, n, depth_of(n));
+    FITTING(sort, 64)(a, n, depth_of(n));
 }
 /* Sides of wide vectors are twice as long: what is shorter than two of them is for the others. */
 size_t kn_quick_split_32(uint32_t *a, size_t n)
 {
-    const bool wide = is_wide() && n >= 2 * KN_QUICK_FEW;
-    return wide ? partition_wide_32(a, n, choose_wide_32(a, n)) : partition_32(a, n, choose_32(a, n));
+    if (n < 2 * KN_QUICK_FEW) return partition_32(a, n, choose_32(a, n));
+    return FITTING(partition, 32)(a, n, FITTING(choose, 32)(a, n));
 }
 size_t kn_quick_split_64(uint64_t *a, size_t n)
 {
-    return is_wide() ? partition_wide_64(a, n, choose_wide_64(a, n)) : partition_64(a, n, choose_64(a, n));
+    return FITTING(partition, 64)(a, n, FITTING(choose, 64)(a, n));
 }
 size_t kn_quick_keep_least_64(uint64_t *a, size_t n, size_t k)
 {
-    return (is_wide() ? keep_least_wide_64 : keep_least_64)(a, n, k);
+    return FITTING(keep_least, 64)(a, n, k);
 }
 void kn_quick_count_32(const uint32_t *a, size_t n, const uint32_t *bounds, size_t *counts)
 {
-    (is_wide() ? count_parts_wide_32 : count_parts_32)(a, n, bounds, counts);
+    FITTING(count_parts, 32)(a, n, bounds, counts);
 }
 void kn_quick_count_64(const uint64_t *a, size_t n, const uint64_t *bounds, size_t *counts)
 {
-    (is_wide() ? count_parts_wide_64 : count_parts_64)(a, n, bounds, counts);
+    FITTING(count_parts, 64)(a, n, bounds, counts);
 }
 void kn_quick_deal_32(const uint32_t *a, size_t n, const uint32_t *bounds, uint32_t **to)
 {
-    (is_wide() ? deal_wide_32 : deal_32)(a, n, bounds, to);
+    FITTING(deal, 32)(a, n, bounds, to);
 }
 void kn_quick_deal_64(const uint64_t *a, size_t n, const uint64_t *bounds, uint64_t **to)
 {
-    (is_wide() ? deal_wide_64 : deal_64)(a, n, bounds, to);
+    FITTING(deal, 64)(a, n, bounds, to);
 }
 #else
 bool kn_quick_available(void)
