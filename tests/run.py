@@ -50,7 +50,7 @@ CUDA_KERNELS_SANITIZED = ["async", "atomics", "cooperative", "globals", "graph",
                           "texture", "warps"]
 # Of these the sanitized build runs fewer sizes and types, since the other one runs all: what is left comes by all code, and by
 # all threads.
-LUA_BRIEF = ["sort", "signal"]
+LUA_BRIEF = ["reduce", "sort", "signal"]
 STOCK = ["create", "kernel"]
 CHECKED = ["async", "cluster", "cooperative", "functions", "graph", "grid", "guide", "heap", "histogram", "image", "language",
            "fitting", "learning", "library", "linear", "mandelbrot", "matmul", "matrix", "physics", "reduction", "resident", "saxpy",
@@ -283,7 +283,7 @@ class Runner:
             self.later(self.program, "gpu", [self.binary, "tests/gpu/check.lua", "--list"])
 
     def threads(self):
-        env = {"LUNARRAY_THREADS": "4", "TSAN_OPTIONS": "suppressions=tests/threads.supp"}
+        env = {"LUNARRAY_THREADS": "4", "TSAN_OPTIONS": "suppressions=tests/threads.supp", "LUNARRAY_TEST_BRIEF": "1"}
         self.programs("unit", "test_*", THREADS["unit"], {"TSAN_OPTIONS": env["TSAN_OPTIONS"]})
         self.programs("driver", "test_*", THREADS["driver"], env)
         # Arrays of both of the host's devices go through the same loops and threads.

@@ -517,7 +517,7 @@ t.test("functions of float16 and bfloat16 are those of float32, rounded, for all
   for _, dtype in ipairs { "float16", "bfloat16" } do
     local x = gpu.array(bits, dtype):to("cpu")
     local wide, odd = gpu.evaluate(x:to("float32")), x[{ { 3, 7777 } }]
-    for name in names:gmatch "%S+" do
+    for name in t.brief(names, "cbrt gamma log_ndtr"):gmatch "%S+" do
       local want = gpu.evaluate(wide[name](wide)):to(dtype)
       local number = want:eq(want)
       local function check(got, want, number)

@@ -68,7 +68,7 @@ for _, device in ipairs(t.devices()) do
   end)
 
   test("what is true, wherever it lies", function()
-    local sizes = t.brief({ 1, 300, 5000, 70001 }, { 1, 300, 5000 })
+    local sizes = t.brief({ 1, 300, 5000, 70001 }, { 1, 300, t.compiles(device) and 5000 or 70001 })
     for _, dtype in kinds({ "bool", "uint8", "int16", "int32", "uint64", "float16", "bfloat16", "float32", "float64" },
       { "bool", "int16", "uint64", "bfloat16", "float32" }) do
       for _, n in ipairs(sizes) do
@@ -315,8 +315,9 @@ for _, device in ipairs(t.devices()) do
 
   test("extremes and sums of bytes that are computed or lie far apart", function()
     local shapes = { { 130, 67 }, { 3, 5 }, { 1, 200 }, { 70, 1000 }, { 33, 4, 65 }, { 3, 40001 } }
-    for _, dtype in kinds({ "int8", "uint8", "int16", "uint16", "int32", "float32" }, { "int8" }) do
-      for _, shape in kinds(shapes, { shapes[1] }) do
+    local types = t.brief({ "int8", "uint8", "int16", "uint16", "int32", "float32" }, { "int8", "uint16", "float32" })
+    for _, dtype in kinds(types, { "int8" }) do
+      for _, shape in kinds(t.brief(shapes, { shapes[1], shapes[5], shapes[6] }), { shapes[1] }) do
         local size = 1
         for _, n in ipairs(shape) do size = size * n end
         local a = gpu.evaluate((gpu.range(1, 2 * size, 1, "int64", device) * 40503 // 64 % 128):to(dtype))
@@ -544,7 +545,7 @@ end)
 -- Products that are only summed are no array in between; their sums are those of one.
 t.test("sums of products and squares", function()
   gpu.seed(13)
-  for _, dtype in ipairs { "float32", "float64", "float16", "int32", "complex128" } do
+  for _, dtype in ipairs(t.brief({ "float32", "float64", "float16", "int32", "complex128" }, { "float32", "float16", "complex128" })) do
     for _, shape in ipairs { { 5, 1 }, { 5, 511 }, { 5, 513 }, { 3, 40000 }, { 1, 70001 }, { 2, 3, 700 }, { 0, 4 }, { 4, 0 } } do
       local x = gpu.evaluate((gpu.randn(shape, "float64", "cpu") * 10):to(dtype))
       local y = gpu.evaluate((gpu.randn(shape, "float64", "cpu") * 10):to(dtype))
@@ -565,7 +566,7 @@ end)
 
 t.test("sums of integers as they lie in memory", function()
   gpu.seed(11)
-  for _, dtype in ipairs { "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64" } do
+  for _, dtype in ipairs(t.brief({ "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64" }, { "int8", "uint16", "int32", "uint64" })) do
     local bits = tonumber(dtype:match "%d+")
     local low = dtype:sub(1, 1) == "i" and -2.0 ^ (bits - 1) or 0
     local wide = dtype == "uint64" and "uint64" or "int64"

@@ -103,7 +103,7 @@ for _, ty in ipairs(types) do
   local k = gpu.kernel((source:gsub("%f[%w_]T%f[^%w_]", ty[1])))
   t.test("lists of places in stretches: " .. ty[1], function()
     local seen = 0
-    for n = 1, tonumber(os.getenv("LUNARRAY_PROGRAMS") or 20) do
+    for n = 1, tonumber(os.getenv("LUNARRAY_PROGRAMS") or t.brief(20, 8)) do
       local size, lists = program(pick { 0, 0, 1, 2, 6 })
       local wanted, shape = races(lists), pick { 32, 64, 128, 256 }
       t.eq(run(k, ty, size, lists, shape), wanted, ("program %d, blocks of %d"):format(n, shape))
@@ -187,7 +187,7 @@ for _, ty in ipairs { types[1], types[2] } do
     local k = gpu.kernel((staged:gsub("%f[%w_]T%f[^%w_]", ty[1]):gsub("MEET", meet)))
     t.test(("stretches in stages, with %s: %s"):format(meet, ty[1]), function()
       local seen = 0
-      for n = 1, tonumber(os.getenv("LUNARRAY_PROGRAMS") or 20) do
+      for n = 1, tonumber(os.getenv("LUNARRAY_PROGRAMS") or t.brief(20, 8)) do
         local shape = pick { 32, 64, 128, 256 }
         local group = meet == "__syncwarp()" and 32 or shape
         local size, steps = staged_program(pick { 0, 1, 2, 4 }, group)
