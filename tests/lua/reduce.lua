@@ -113,7 +113,7 @@ for _, device in ipairs(t.devices()) do
 
   test("the places of rows' extremes, among few values and with NaN", function()
     gpu.seed(5)
-    for _, width in ipairs(t.brief({ 1, 7, 8, 15, 16, 17, 31, 33, 64, 65, 100, 129, 216, 300 }, { 7, 33, 129 })) do
+    for _, width in ipairs(t.brief(t.compiles(device) and { 1, 7, 33, 129, 300 } or { 1, 7, 8, 15, 16, 17, 31, 33, 64, 65, 100, 129, 216, 300 }, { 7, 33, 129 })) do
       local whole = gpu.random.integers(0, 20, { 6, 11, width + 3 }, device)
       for _, dtype in kinds({ "bool", "uint8", "int16", "int32", "int64", "uint64", "float16", "float32", "float64" },
         { "bool", "int32", "uint64", "float16", "float64" }) do
@@ -163,7 +163,8 @@ for _, device in ipairs(t.devices()) do
     local function same_bits(a, b, what)
       assert(a.dtype == b.dtype and a:equal(b), what)
     end
-    for _, shape in ipairs(t.brief({ { 7, 5, 40 }, { 3, 130, 33 }, { 2, 3, 5, 64 }, { 300, 2, 100 }, { 2, 2, 40000 } }, { { 7, 5, 40 }, { 2, 3, 5, 64 } })) do
+    local few = { { 7, 5, 40 }, { 2, 3, 5, 64 } }
+    for _, shape in kinds(t.brief({ few[1], { 3, 130, 33 }, few[2], { 300, 2, 100 }, { 2, 2, 40000 } }, few), t.brief({ few[1], few[2], { 300, 2, 100 } }, few)) do
       local whole = gpu.random.integers(-9, 9, shape, device)
       local last = #shape
       for _, dtype in kinds({ "bool", "int8", "int32", "uint64", "float16", "float32", "float64", "complex64" },
@@ -505,7 +506,7 @@ for _, device in ipairs(t.devices()) do
 end
 
 -- Of whole numbers, of which every sum is exact, by lengths around those of the blocks that long rows are added in.
-t.test("sums of doubles in blocks", function()
+t.host("sums of doubles in blocks", function()
   gpu.seed(12)
   for _, n in ipairs { 1, 255, 256, 257, 511, 512, 513, 1023, 1025, 2048, 2049, 32768, 32769, 70001 } do
     local whole = gpu.random.integers(-1000, 1000, { 5, 2 * n }, "cpu"):to("int64")
@@ -524,7 +525,7 @@ t.test("sums of doubles in blocks", function()
 end)
 
 -- Rows that are read side by side, and long ones whose parts are.
-t.test("sums of rows are those of each by itself, to the same bits", function()
+t.host("sums of rows are those of each by itself, to the same bits", function()
   gpu.seed(14)
   for _, shape in ipairs { { 300, 127 }, { 301, 130 }, { 67, 1003 }, { 33, 4097 }, { 7, 65551 }, { 1, 1000003 } } do
     local rows, length = shape[1], shape[2]
@@ -543,7 +544,7 @@ t.test("sums of rows are those of each by itself, to the same bits", function()
 end)
 
 -- Products that are only summed are no array in between; their sums are those of one.
-t.test("sums of products and squares", function()
+t.host("sums of products and squares", function()
   gpu.seed(13)
   for _, dtype in ipairs(t.brief({ "float32", "float64", "float16", "int32", "complex128" }, { "float32", "float16", "complex128" })) do
     for _, shape in ipairs { { 5, 1 }, { 5, 511 }, { 5, 513 }, { 3, 40000 }, { 1, 70001 }, { 2, 3, 700 }, { 0, 4 }, { 4, 0 } } do
@@ -564,7 +565,7 @@ t.test("sums of products and squares", function()
   end
 end)
 
-t.test("sums of integers as they lie in memory", function()
+t.host("sums of integers as they lie in memory", function()
   gpu.seed(11)
   for _, dtype in ipairs(t.brief({ "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64" }, { "int8", "uint16", "int32", "uint64" })) do
     local bits = tonumber(dtype:match "%d+")
@@ -591,7 +592,7 @@ end)
 t.every("counts of what is compared", function(device)
   gpu.seed(12)
   local former = gpu.lazy("always")
-  for _, shape in ipairs { { 100003 }, { 3, 40009 }, { 501, 211 } } do
+  for _, shape in ipairs(t.brief({ { 100003 }, { 3, 40009 }, { 501, 211 } }, { { 3, 40009 }, { 301, 211 } })) do
     local whole = gpu.evaluate(gpu.random.integers(0, 9, shape, device):to("float32"))
     for _, x in ipairs { whole, whole.T, whole:flip(), whole[{ "...", { 2, -1 } }] } do
       local count, both, last = 0, 0, 0

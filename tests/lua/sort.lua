@@ -160,7 +160,7 @@ for _, device in ipairs(t.devices()) do
   end)
 end
 
-t.test("the best of many", function()
+t.host("the best of many", function()
   gpu.seed(4)
   for _, dtype in ipairs { "float64", "float32", "int64", "uint8", "int16", "uint64", "float16", "bool" } do
     for _, n in ipairs(t.brief({ 256, 300, 1000, 2049, 65536, 100001 }, { 300, 2049, 100001 })) do
@@ -211,7 +211,7 @@ local function sort_rows_of_few(length, dtypes)
   end
 end
 
-t.test("long rows of few different elements", function()
+t.host("long rows of few different elements", function()
   for _, length in ipairs { 8191, 8192 } do -- by vectors, and byte by byte
     sort_rows_of_few(length, { "int8", "uint8", "int16", "uint16", "int32", "int64", "bool" })
   end
@@ -220,7 +220,7 @@ t.test("long rows of few different elements", function()
 end)
 
 -- Rows in order are left as they are; in these one element, at each place in turn, belongs before the one before it.
-t.test("rows that are nearly in order", function()
+t.host("rows that are nearly in order", function()
   for _, dtype in ipairs { "float32", "float64", "int16", "int64" } do
     for _, n in ipairs { 1, 2, 16, 17, 18, 33, 50 } do
       local x = gpu.range(2, 2 * n, 2, dtype, "cpu"):reshape(1, n):tile(n, 1) - gpu.eye(n, dtype, "cpu") * 3
@@ -238,14 +238,14 @@ t.test("rows that are nearly in order", function()
 end)
 
 -- Parts of a row that are parted further by one thread, beside what the indices choose.
-t.test("rows of a million and more", function()
+t.host("rows of a million and more", function()
   gpu.seed(6)
   local n = 1200007
   local rising = gpu.range(0, n - 1, "int64", "cpu")
   local rows = { rising, rising:flip(), gpu.minimum(rising, n - rising), rising * 0, gpu.random.integers(0, 3, n, "cpu"),
     gpu.random.integers(-1 << 30, 1 << 30, n, "cpu") }
   for i, row in ipairs(rows) do
-    for _, dtype in ipairs(t.brief({ "float32", "float64", "int32", "int64" }, { "float64", "int32" })) do
+    for _, dtype in ipairs(t.brief({ "float32", "float64", "int32", "int64" }, { i % 2 == 0 and "int32" or "float64" })) do
       local x = gpu.evaluate(row:to(dtype))
       local sorted, places = x:sort(), x:argsort()
       assert(x:take(places):equal(sorted) and sorted:diff():ge(0):all(), dtype .. i)
@@ -255,7 +255,7 @@ t.test("rows of a million and more", function()
   end
 end)
 
-for _, threads in ipairs { 1, 3, 16 } do
+for _, threads in ipairs(t.compiles(t.devices()[1]) and {} or { 1, 3, 16 }) do
   t.again("tests/lua/sort.lua 'long rows of few'", "LUNARRAY_THREADS=" .. threads, 0)
 end
 

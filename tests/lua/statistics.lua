@@ -109,7 +109,8 @@ for _, device in ipairs(t.devices()) do
 
   test("of every dtype", function()
     gpu.seed(11)
-    for _, dtype in ipairs(DTYPES) do check(make(dtype, 5, 13), { 2 }, dtype) end
+    local types = t.compiles(device) and { "bool", "uint8", "int64", "bfloat16", "float64" } or DTYPES
+    for _, dtype in ipairs(types) do check(make(dtype, 5, 13), { 2 }, dtype) end
   end)
 
   -- The host has a shorter way for small ones that keep no axis of size 1: to the same bits.
@@ -205,8 +206,9 @@ for _, device in ipairs(t.devices()) do
       local alike = a:eq(b) | (a:isnan() & b:isnan())
       assert(alike:all(), what)
     end
-    for _, dtype in ipairs { "float32", "float64", "int32", "int64" } do
-      for _, n in ipairs { 1, 10, 130, 1000 } do
+    local code = t.compiles(device) -- it has one way for both
+    for _, dtype in ipairs(code and { "float32", "int64" } or { "float32", "float64", "int32", "int64" }) do
+      for _, n in ipairs(code and { 130 } or { 1, 10, 130, 1000 }) do
         local wide = gpu.zeros(n, 2, dtype, device)
         local x = (gpu.linspace(-30, 50, n, "float64", device) * 1.37):to(dtype)
         if dtype:find("float") and n == 130 then x[7], x[n] = math.huge, -math.huge end
