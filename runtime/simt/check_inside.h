@@ -28,10 +28,14 @@ struct release { /* check_releases.c */
     uint32_t site, object; /* of the atomic that is it, and goes with it when it was read there; ANY_OBJECT: of any */
     struct fence fence;
     bool partly; /* threads of the block met in other ways than all together */
+    /* The most that this and those before it in the log say: of the block, of it if `partly`, of the thread's warp. */
+    uint32_t most_block, most_partly, most_warp;
+    uint32_t before; /* the last of the warp's before it, counted from 1; 0: none */
 };
 struct release_log { /* of a block */
     unsigned block;
     struct release *items;
+    uint32_t last[32]; /* by warp, as `before` */
     size_t count, capacity;
     struct release_log *next;
 };
@@ -96,7 +100,8 @@ struct simt_check {
     } order[LOG_STRIPES];
     _Atomic uint64_t *spots;    /* where something was released, by number: check_order.c; NULL: nothing is */
     _Atomic uint32_t seen_work; /* check_seen.c */
-    _Atomic bool coarse;        /* order goes by numbers from now on */
+    _Atomic uint64_t seen_sets;
+    _Atomic bool coarse; /* order goes by numbers from now on */
     /* releases: by an atomic or volatile write behind a fence */
     _Atomic uint64_t releases;
     _Atomic uint64_t objects[OBJECTS];  /* the last release there */

@@ -387,11 +387,8 @@ static void release(struct strong *s, unsigned lane, struct order_place *p, stru
         p->last = itself;
         return;
     }
-    struct seen_set *both = NULL;
-    simt_seen_hold(&both, mine);
-    simt_seen_add(b->check, &both, &itself, 1);
-    simt_seen_join(b->check, &p->comes, both);
-    simt_seen_let_go(&both);
+    simt_seen_join(b->check, &p->comes, mine); /* which most often says what came already */
+    simt_seen_add(b->check, &p->comes, &itself, 1);
 }
 
 static uint64_t value_at(const struct access *a, uint32_t slot, unsigned lane)
@@ -474,10 +471,8 @@ enum event simt_order_strong(struct access *a, uint32_t *m)
     if (a->insn->flags & F_RELEASE) simt_check_fence(a->block, a->warp, *m);
     simt_releases_find(a, *m, objects);
     bool coarse = atomic_load(&c->coarse);
-    if (coarse)
-        simt_releases_write(a, *m, objects);
-    else
-        find_spots(&s, *m);
+    if (!coarse) find_spots(&s, *m);
+    if (coarse && a->kind != ACCESS_READ) simt_releases_write(a, *m, objects);
     lock(&s, true);
     *m = simt_check_lanes(a, *m, (enum ptx_space)a->insn->space);
     note_expected(&s, *m);

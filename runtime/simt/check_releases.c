@@ -8,13 +8,18 @@
 #include "runtime/simt/check_shared.h"
 
 #define MOST_ALIKE 4    /* releases of a thread by one fence that are told apart by their objects */
-#define LOG_SEARCH 4096 /* releases of a block that are looked through; behind that all counts as ordered */
+#define LOG_SEARCH 4096 /* releases of a warp that are looked through; behind that all counts as ordered */
 
 static struct release_log *find_log(struct simt_check *c, unsigned block)
 {
     struct release_log *l = c->stripes[block % LOG_STRIPES].logs;
     while (l && l->block != block) l = l->next;
     return l;
+}
+
+static uint32_t later(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
 }
 
 static bool append(struct release_log *l, struct release r)
@@ -26,7 +31,15 @@ static bool append(struct release_log *l, struct release r)
         l->items = more;
         l->capacity = capacity;
     }
+    uint32_t *last = &l->last[r.thread / SIMT_WARP];
+    const struct release none = {0}, *before = l->count ? &l->items[l->count - 1] : &none;
+    const struct release *of_warp = *last ? &l->items[*last - 1] : &none;
+    r.most_block = later(before->most_block, r.fence.block_time);
+    r.most_partly = later(before->most_partly, r.partly ? r.time + 1 : 0);
+    r.most_warp = later(of_warp->most_warp, r.fence.warp_time);
+    r.before = *last;
     l->items[l->count++] = r;
+    *last = (uint32_t)l->count;
     return true;
 }
 
@@ -67,15 +80,41 @@ static bool is_itself(const struct simt_check *c, const struct release *r, recor
     return record_site(e) == r->site && r->number <= atomic_load(&c->observed[r->object]);
 }
 
+/* Does a release of the warp say so of what one of its threads did? */
 static bool covers(const struct simt_check *c, const struct release *r, record e)
 {
     uint32_t time = record_time(e);
-    unsigned thread = record_thread(e);
     bool bulk = c->sites[record_site(e)].bulk; /* releases nothing */
-    bool releases = record_special(e) && !bulk && time <= r->time && is_itself(c, r, e);
-    if (r->partly && time <= r->time) return true;
-    return time < r->fence.block_time || (thread == r->thread && (time < r->fence.time || releases)) ||
-           (thread / SIMT_WARP == r->thread / SIMT_WARP && time < r->fence.warp_time);
+    if (time < r->most_warp) return true;
+    if (record_thread(e) != r->thread) return false;
+    return time < r->fence.time || (record_special(e) && !bulk && time <= r->time && is_itself(c, r, e));
+}
+
+/* How many of its releases have at most that number. */
+static size_t known_of(const struct release_log *l, uint64_t number)
+{
+    size_t low = 0, high = l->count;
+    while (low < high) {
+        size_t k = (low + high) / 2;
+        if (l->items[k].number <= number)
+            low = k + 1;
+        else
+            high = k;
+    }
+    return low;
+}
+
+static bool log_covers(const struct simt_check *c, const struct release_log *l, record e, uint64_t number)
+{
+    size_t known = known_of(l, number), tries = 0;
+    const struct release *last = known ? &l->items[known - 1] : NULL;
+    if (!last) return false;
+    if (record_time(e) < last->most_block || record_time(e) < last->most_partly) return true;
+    for (uint32_t k = l->last[record_thread(e) / SIMT_WARP]; k; k = l->items[k - 1].before) {
+        if (k > known) continue;
+        if (covers(c, &l->items[k - 1], e) || ++tries > LOG_SEARCH) return true;
+    }
+    return false;
 }
 
 bool simt_releases_seen(const struct block *b, record e, unsigned thread)
@@ -84,13 +123,8 @@ bool simt_releases_seen(const struct block *b, record e, unsigned thread)
     unsigned block = record_block(e);
     if (!b->acquired[thread]) return false;
     pthread_mutex_lock(&c->stripes[block % LOG_STRIPES].lock);
-    const struct release_log *l = find_log(c, block);
-    bool found = !l; /* it began before */
-    size_t tries = 0;
-    for (size_t k = l ? l->count : 0; k > 0 && !found; k--) {
-        if (l->items[k - 1].number > b->acquired[thread]) continue;
-        found = covers(c, &l->items[k - 1], e) || ++tries > LOG_SEARCH;
-    }
+    const struct release_log *l = find_log(c, block); /* NULL: it began before */
+    bool found = !l || log_covers(c, l, e, b->acquired[thread]);
     pthread_mutex_unlock(&c->stripes[block % LOG_STRIPES].lock);
     return found;
 }

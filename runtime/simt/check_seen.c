@@ -10,13 +10,16 @@
 #define THREAD_SHIFT (TIME_BITS + SEEN_OBJECT_BITS)
 #define BLOCK_SHIFT  (THREAD_SHIFT + SEEN_WHO_BITS)
 #define KEY(item)    ((item) >> TIME_BITS)
+#define KEPT         4
 #define FREE_WORK    32         /* items of a set that costs nothing */
-#define MOST_WORK    (1u << 21) /* items that a launch may copy in larger ones */
+#define MOST_WORK    (1u << 24) /* items that a launch may copy in larger ones */
 
 struct seen_set {
     _Atomic uint32_t holders;
     uint32_t count;
-    uint64_t items[]; /* by rising keys */
+    uint64_t number;       /* no other set of the launch has it */
+    uint64_t within[KEPT]; /* numbers of sets all of which it says, too: some that it was made of; 0: none */
+    uint64_t items[];      /* by rising keys */
 };
 
 void simt_seen_hold(struct seen_set **at, struct seen_set *s)
@@ -54,6 +57,12 @@ void simt_seen_hold_all(struct seen_set **at, size_t apart, unsigned n, struct s
     let_go_of(s, n - new);
 }
 
+/* Does the item say something of all its block? */
+static bool is_of_block(uint64_t item)
+{
+    return (item >> THREAD_SHIFT) % (1u << SEEN_WHO_BITS) == SEEN_BLOCK;
+}
+
 /* Is it said by an item before it: of its block, or of its thread? */
 struct prior {
     uint64_t of_block, of_thread;
@@ -66,14 +75,13 @@ static bool is_said(struct prior *p, uint64_t item)
         return true;
     if ((item >> TIME_BITS) % (1u << SEEN_OBJECT_BITS)) return false;
     p->of_thread = item;
-    if ((item >> THREAD_SHIFT) % (1u << SEEN_WHO_BITS) == SEEN_BLOCK) p->of_block = item;
+    if (is_of_block(item)) p->of_block = item;
     return false;
 }
 
-static uint32_t merge(const uint64_t *a, size_t n, const uint64_t *b, size_t m, uint64_t *to)
+static size_t merge(struct prior p, const uint64_t *a, size_t n, const uint64_t *b, size_t m, uint64_t *to)
 {
-    struct prior p = {0};
-    uint32_t count = 0;
+    size_t count = 0;
     for (size_t i = 0, j = 0; i < n || j < m;) {
         uint64_t x = i < n ? a[i] : UINT64_MAX, y = j < m ? b[j] : UINT64_MAX, item = x < y ? x : y;
         if (i < n && j < m && KEY(x) == KEY(y)) {
@@ -89,13 +97,13 @@ static uint32_t merge(const uint64_t *a, size_t n, const uint64_t *b, size_t m, 
     return count;
 }
 
-/* Where items of the block begin, or of one with a higher number. */
-static size_t block_at(const uint64_t *items, size_t n, uint64_t block)
+/* Where items begin whose number from the bit `shift` on is that one or a higher one. */
+static size_t first_of(const uint64_t *items, size_t n, unsigned shift, uint64_t number)
 {
     size_t low = 0, high = n;
     while (low < high) {
         size_t k = (low + high) / 2;
-        if (items[k] >> BLOCK_SHIFT < block)
+        if (items[k] >> shift < number)
             low = k + 1;
         else
             high = k;
@@ -103,14 +111,39 @@ static size_t block_at(const uint64_t *items, size_t n, uint64_t block)
     return low;
 }
 
-/* Of sets of which the second has items of few blocks: what lies outside of these is as it was. */
+/* Of sets of which the second has items of few threads: what lies outside of these is as it was, unless the last has
+ * one of its block, too. */
 static uint32_t merge_some(const uint64_t *a, size_t n, const uint64_t *b, size_t m, uint64_t *to)
 {
-    size_t first = block_at(a, n, b[0] >> BLOCK_SHIFT), past = block_at(a, n, (b[m - 1] >> BLOCK_SHIFT) + 1);
+    uint64_t low = b[0] >> BLOCK_SHIFT, high = b[m - 1] >> BLOCK_SHIFT;
+    unsigned shift = is_of_block(b[first_of(b, m, BLOCK_SHIFT, high)]) ? BLOCK_SHIFT : THREAD_SHIFT;
+    size_t first = first_of(a, n, THREAD_SHIFT, b[0] >> THREAD_SHIFT), block = first_of(a, first, BLOCK_SHIFT, low);
+    size_t past = first + first_of(a + first, n - first, shift, (b[m - 1] >> shift) + 1);
+    struct prior p = {0};
+    if (block < first && is_of_block(a[block])) p.of_block = a[block];
     if (first) memcpy(to, a, first * sizeof *a);
-    size_t count = first + merge(a + first, past - first, b, m, to + first);
+    size_t count = first + merge(p, a + first, past - first, b, m, to + first);
     if (n > past) memcpy(to + count, a + past, (n - past) * sizeof *a);
     return (uint32_t)(count + n - past);
+}
+
+/* Is it known that one says all that another does? */
+static bool says_all(const struct seen_set *s, const struct seen_set *other)
+{
+    bool all = false;
+    for (int k = 0; k < KEPT; k++) all |= s->within[k] == other->number;
+    return all;
+}
+
+static void note_within(struct seen_set *s, const struct seen_set *was, const struct seen_set *whole)
+{
+    const struct seen_set *of[2] = {whole ? whole : was, whole ? was : NULL};
+    unsigned n = 0;
+    memset(s->within, 0, sizeof s->within);
+    for (int k = 0; k < 2; k++)
+        if (of[k]) s->within[n++] = of[k]->number;
+    for (int k = 0; n < KEPT && k < KEPT; k++)
+        if (of[0] && of[0]->within[k]) s->within[n++] = of[0]->within[k];
 }
 
 static bool is_same(const struct seen_set *s, const struct seen_set *other)
@@ -128,7 +161,12 @@ static void add(struct simt_check *c, struct seen_set **to, const uint64_t *item
         return;
     }
     atomic_init(&s->holders, 0);
-    s->count = merge_some(was ? was->items : items, had, items, n, s->items);
+    s->number = atomic_fetch_add_explicit(&c->seen_sets, 1, memory_order_relaxed) + 1;
+    note_within(s, was, whole);
+    if (had && had < n)
+        s->count = merge_some(items, n, was->items, had, s->items);
+    else
+        s->count = merge_some(had ? was->items : items, had, items, n, s->items);
     if (had + n > FREE_WORK && atomic_fetch_add(&c->seen_work, (uint32_t)(had + n)) > MOST_WORK)
         atomic_store(&c->coarse, true);
     if (!is_same(whole, s) && !is_same(*to, s)) {
@@ -146,8 +184,8 @@ void simt_seen_add(struct simt_check *c, struct seen_set **to, const uint64_t *i
 
 void simt_seen_join(struct simt_check *c, struct seen_set **to, struct seen_set *more)
 {
-    if (!more || *to == more) return;
-    if (*to)
+    if (!more || *to == more || (*to && says_all(*to, more))) return;
+    if (*to && !says_all(more, *to))
         add(c, to, more->items, more->count, more);
     else
         simt_seen_hold(to, more);
@@ -196,7 +234,7 @@ bool simt_seen_has(const struct seen_set *s, record r, unsigned object)
 {
     unsigned block = record_block(r), thread = record_thread(r);
     uint32_t time = record_time(r);
-    size_t first = block_at(s->items, s->count, block), n = s->count - first;
+    size_t first = first_of(s->items, s->count, BLOCK_SHIFT, block), n = s->count - first;
     const uint64_t *items = s->items + first;
     if (!n || *items >> BLOCK_SHIFT != block) return false;
     if (time < time_of(items, n, KEY(seen_item(block, SEEN_THREAD + thread, object, 0)))) return true;
