@@ -39,6 +39,17 @@ static const char *access_name(enum simt_access a)
     return names[a];
 }
 
+static bool is_own(const struct rt_scene *x, const struct simt_party *p)
+{
+    return x->program && (!p->file || rt_is_source_name(p->file));
+}
+
+/* The source that a party is in; NULL when it isn't known. */
+static const char *text_of(const struct rt_scene *x, const struct simt_party *p)
+{
+    return is_own(x, p) ? x->program->text : x->read && p->file ? x->read(x->reader, p->file) : NULL;
+}
+
 static void read_party(const struct rt_scene *x, const struct simt_party *p, struct rt_party *out)
 {
     const struct rt_program *program = x->program;
@@ -46,8 +57,8 @@ static void read_party(const struct rt_scene *x, const struct simt_party *p, str
     memcpy(out->thread, p->thread, sizeof out->thread);
     memcpy(out->block, p->block, sizeof out->block);
     if (p->line <= 0) return;
-    bool own = program && (!p->file || rt_is_source_name(p->file));
-    const char *text = own ? program->text : x->read && p->file ? x->read(x->reader, p->file) : NULL;
+    bool own = is_own(x, p);
+    const char *text = text_of(x, p);
     int indent;
     snprintf(out->file, sizeof out->file, "%s", own ? program->name : p->file ? p->file : "");
     out->line = p->line + (own ? program->first_line - 1 : 0);
@@ -107,6 +118,22 @@ static void set_index(struct rt_report *out, uint64_t address, uint64_t start, u
     out->length = (int64_t)(bytes / element);
 }
 
+/* Where what is wrong begins: of an access across an end it is what lies behind that. */
+static uint64_t wrong_address(const struct simt_report *r, uint64_t start, uint64_t bytes)
+{
+    bool across = r->kind == CHECK_BOUNDS && !r->in_view && r->address >= start && r->address - start < bytes &&
+                  r->size > bytes - (r->address - start);
+    return across ? start + bytes : r->address;
+}
+
+/* Bytes of an element of a variable: as the source declares it, or what was accessed. */
+static unsigned variable_element(const struct rt_scene *x, const struct simt_report *r, const char *name)
+{
+    const char *text = text_of(x, &r->first);
+    unsigned bytes = text ? rt_source_element(text, strlen(text), name) : 0;
+    return bytes ? bytes : r->size;
+}
+
 /* The number of a piece is an index, or a member's: an index where the source, as far as it is known, has one. */
 static void set_piece(const char *numbers, struct rt_report *out)
 {
@@ -161,7 +188,8 @@ static bool name_array(const struct rt_scene *x, const struct simt_report *r, st
         if (!start || (distance >= nearest && !known)) continue;
         nearest = known ? 0 : distance;
         name_argument(entry, i, out);
-        set_index(out, address, start, a->bytes, element_bytes(&entry->params[i], a, r->size));
+        set_index(out, wrong_address(r, start, a->bytes), start, a->bytes,
+                  element_bytes(&entry->params[i], a, r->size));
     }
     return nearest < NEAR;
 }
@@ -203,9 +231,9 @@ static void name_place(const struct rt_scene *x, const struct simt_report *r, st
             set_piece(piece + strlen(PIECE), out);
             return;
         }
-        uint64_t address = r->address;
+        uint64_t address = wrong_address(r, r->start, r->bytes);
         if (r->space == PTX_SHARED && address >> 31 == 1) address -= UINT64_C(1) << 32; /* before the start */
-        set_index(out, address, r->start, r->bytes, r->size);
+        set_index(out, address, r->start, r->bytes, variable_element(x, r, out->name));
     } else if (is_null(r)) {
         name_null(x, r->address, out);
     } else if (r->space == PTX_GLOBAL) {

@@ -391,11 +391,12 @@ static bool skip_initialiser(struct scan *s, struct word *w, int depth)
     return false;
 }
 
-/* What follows __device__: a variable, or several; or a function, which is none of them. */
+/* What follows __device__ or __shared__: a variable, or several; or a function, which is none of them. */
 static bool read_variables(const char *text, struct scan *s, struct rt_source_variable **list, size_t *count)
 {
-    static const char *const spaces[] = {"__device__", "__constant__", "__managed__", "__host__", "static", "extern",
-                                         "inline",     "constexpr",    "const",       "volatile", NULL};
+    static const char *const spaces[] = {"__device__", "__constant__", "__managed__", "__shared__",
+                                         "__host__",   "static",       "extern",      "inline",
+                                         "constexpr",  "const",        "volatile",    NULL};
     static const char *const attributes[] = {"__align__", "__attribute__", "alignas", "__declspec", NULL};
     struct words l = {0};
     struct word w = {.text = ""}, before = w;
@@ -426,15 +427,16 @@ static bool read_variables(const char *text, struct scan *s, struct rt_source_va
     return ok;
 }
 
-enum rt_status rt_source_variables(const char *text, size_t length, struct rt_source_variable **out, size_t *count,
-                                   struct rt_error *e)
+/* Of the variables behind the words of memory spaces. */
+static enum rt_status find_variables(const char *text, size_t length, const char *const *spaces,
+                                     struct rt_source_variable **out, size_t *count, struct rt_error *e)
 {
     struct scan s = {.at = text, .end = text + length, .line = 1, .line_start = true};
     struct word w;
     *out = NULL;
     *count = 0;
     while (next_word(&s, &w)) {
-        if (!is(&w, "__device__") && !is(&w, "__constant__") && !is(&w, "__managed__")) continue;
+        if (!any_of(&w, spaces)) continue;
         if (read_variables(text, &s, out, count)) continue;
         rt_source_variables_free(*out, *count);
         *out = NULL;
@@ -442,4 +444,31 @@ enum rt_status rt_source_variables(const char *text, size_t length, struct rt_so
         return rt_fail(e, RT_NOMEM, "out of memory");
     }
     return RT_OK;
+}
+
+enum rt_status rt_source_variables(const char *text, size_t length, struct rt_source_variable **out, size_t *count,
+                                   struct rt_error *e)
+{
+    static const char *const spaces[] = {"__device__", "__constant__", "__managed__", NULL};
+    return find_variables(text, length, spaces, out, count, e);
+}
+
+unsigned rt_source_element(const char *text, size_t length, const char *name)
+{
+    static const char *const spaces[] = {"__device__", "__constant__", "__managed__", "__shared__", NULL};
+    struct rt_source_variable *list;
+    size_t count;
+    unsigned bytes = 0;
+    bool one = true;
+    if (find_variables(text, length, spaces, &list, &count, NULL) != RT_OK) return 0;
+    for (size_t i = 0; i < count; i++) {
+        int lanes;
+        if (strcmp(list[i].name, name) != 0) continue;
+        enum rt_dtype t = rt_type_dtype(list[i].type, &lanes);
+        unsigned these = t == RT_DTYPE_COUNT ? 0 : (unsigned)rt_dtypes[t].size * (unsigned)lanes;
+        one = one && these && (!bytes || these == bytes);
+        bytes = these;
+    }
+    rt_source_variables_free(list, count);
+    return one ? bytes : 0;
 }

@@ -29,7 +29,35 @@ faulty("a tile of the result past its end", wmma .. [[__global__ void k(half *c)
   wmma::fill_fragment(fc, __float2half(1.0f));
   wmma::store_matrix_sync(c + 256 * blockIdx.x, fc, 16, wmma::mem_row_major);
 }]], function(k) k(2, 32)(halves(511)) end,
-  { kind = "out of bounds", line = 6, name = "c", index = 504, length = 511, access = "write", count = 1 })
+  { kind = "out of bounds", line = 6, name = "c", index = 511, length = 511, access = "write", count = 1 })
+
+faulty("rows of ldmatrix past the end, in the elements of the source", [[__global__ void k(unsigned *out) {
+  __shared__ __align__(16) unsigned short s[64];
+  s[threadIdx.x] = s[threadIdx.x + 32] = 1;
+  __syncthreads();
+  unsigned p = (unsigned)__cvta_generic_to_shared(&s[8 * (threadIdx.x % 8 + 1)]), r;
+  asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];" : "=r"(r) : "r"(p));
+  out[threadIdx.x] = r;
+}]], function(k) k(1, 32)(gpu.zeros(32, "uint32")) end,
+  { kind = "out of bounds", line = 6, name = "s", index = 64, length = 64, access = "read", space = "shared" })
+
+faulty("a vector across the end of an array of floats", [[__global__ void k(float4 *out) {
+  __shared__ __align__(16) float s[30];
+  if (threadIdx.x < 30) s[threadIdx.x] = 1;
+  __syncthreads();
+  if (threadIdx.x < 8) out[threadIdx.x] = reinterpret_cast<float4 *>(s)[threadIdx.x];
+}]], function(k) k(1, 32)(floats(32)) end,
+  { kind = "out of bounds", line = 5, name = "s", index = 30, length = 30, access = "read", space = "shared" })
+
+faulty("a row that ldmatrix reads and another lane wrote", [[__global__ void k(unsigned *out) {
+  __shared__ __align__(16) unsigned short s[64];
+  s[threadIdx.x] = s[threadIdx.x + 32] = 1;
+  if (threadIdx.x < 16) s[threadIdx.x] = 2;
+  unsigned p = (unsigned)__cvta_generic_to_shared(&s[8 * (threadIdx.x % 4 + 4)]), r;
+  asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];" : "=r"(r) : "r"(p));
+  out[threadIdx.x] = r;
+}]], function(k) k(1, 32)(gpu.zeros(32, "uint32")) end,
+  { kind = "race", line = 3, other = 6, name = "s", index = 32, length = 64, access = "write", other_access = "read" })
 
 faulty("a tile of shared memory that is not filled", wmma .. [[__global__ void k(float *c) {
   __shared__ __align__(32) half s[256];

@@ -413,3 +413,20 @@ TEST(allocations_that_fail_are_reported)
     }
     CHECK(done);
 }
+
+TEST(elements_of_variables)
+{
+    const char text[] =
+        "__device__ float2 pairs[4];\n"
+        "__global__ void f() { __shared__ __align__(16) unsigned short tile[8][9], other[2];\n"
+        "  extern __shared__ double bytes[]; __shared__ int same[4]; }\n"
+        "__global__ void g() { __shared__ half bytes[5]; static __shared__ float same[3]; // __shared__ char two[2];\n"
+        "  __shared__ T two[2]; __shared__ struct S some[3]; }\n"
+        "__device__ int call(int pairs);\n";
+    const struct {
+        const char *name;
+        unsigned bytes;
+    } want[] = {{"pairs", 8}, {"tile", 2}, {"other", 2}, {"bytes", 0}, {"same", 4}, {"two", 0}, {"some", 0}, {"x", 0}};
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++)
+        CHECK_INT(rt_source_element(text, strlen(text), want[i].name), want[i].bytes);
+}
