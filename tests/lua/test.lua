@@ -199,14 +199,16 @@ function t.again(script, settings, least)
   end)
 end
 
--- On how many host threads a script is to run again beside the processors' number, on which it runs itself.
-function t.threads()
-  if os.getenv("LUNARRAY_TEST_BRIEF") then return { 8 } end
-  local pipe, out = io.popen("nproc"), {}
+-- A script that runs on as many host threads as there are processors runs again on others, in brief: what there is to see
+-- without them it has seen.
+function t.on_threads(script, least)
+  if os.getenv("LUNARRAY_THREADS") then return end
+  local pipe = io.popen("nproc")
   local own = pipe:read("n")
   pipe:close()
-  for _, threads in ipairs { 1, 2, 8 } do if threads ~= own then out[#out + 1] = threads end end
-  return out
+  for _, threads in ipairs(t.brief({ 1, 2, 8 }, { 8 })) do
+    if threads ~= own then t.again(script, "LUNARRAY_TEST_BRIEF=1 LUNARRAY_THREADS=" .. threads, least) end
+  end
 end
 
 local function output_of(command)

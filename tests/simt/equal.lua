@@ -95,8 +95,6 @@ case("two warps store one value in all rounds", [[
   __syncthreads();
 ]], "", "2 2")
 
-if not os.getenv("LUNARRAY_THREADS") then
-  for _, threads in ipairs(t.threads()) do t.again("tests/simt/equal.lua", "LUNARRAY_THREADS=" .. threads, 18) end
-end
+t.on_threads("tests/simt/equal.lua", 18)
 
 t.done()

@@ -246,8 +246,6 @@ for _, before in ipairs { 0, 3 } do
   end)
 end
 
-if not os.getenv("LUNARRAY_THREADS") then
-  for _, threads in ipairs(t.threads()) do t.again("tests/simt/groups.lua", "LUNARRAY_THREADS=" .. threads, 1) end
-end
+t.on_threads("tests/simt/groups.lua", 1)
 
 t.done()

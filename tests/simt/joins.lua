@@ -55,8 +55,6 @@ t.test("a word that others come behind the reader of", function()
   t.eq(#found("1", before, "atomicAdd(&s[0], 1)", "", "atomicAdd(&s[1], 1)"), 0)
 end)
 
-if not os.getenv("LUNARRAY_THREADS") then
-  for _, threads in ipairs(t.threads()) do t.again("tests/simt/joins.lua", "LUNARRAY_THREADS=" .. threads, 1) end
-end
+t.on_threads("tests/simt/joins.lua", 1)
 
 t.done()

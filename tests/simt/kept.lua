@@ -144,8 +144,6 @@ t.test("strict checks are asked for in three ways", function()
   t.raises('check: expected true, false or "strict", got number', function() return mark(2, 64, { check = 1 }) end)
 end)
 
-if not os.getenv("LUNARRAY_THREADS") then
-  for _, threads in ipairs(t.threads()) do t.again("tests/simt/kept.lua", "LUNARRAY_THREADS=" .. threads, 0) end
-end
+t.on_threads("tests/simt/kept.lua", 0)
 
 t.done()

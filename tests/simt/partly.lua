@@ -375,8 +375,6 @@ case("between those of two lanes another warp comes behind the first", [[
   }
 ]], "2 12", { memory = "s" })
 
-if not os.getenv("LUNARRAY_THREADS") then
-  for _, threads in ipairs(t.threads()) do t.again("tests/simt/partly.lua", "LUNARRAY_THREADS=" .. threads, 40) end
-end
+t.on_threads("tests/simt/partly.lua", 40)
 
 t.done()

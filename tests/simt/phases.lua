@@ -185,8 +185,6 @@ for _, memory in ipairs { "shared", "global" } do
   end
 end
 
-if not os.getenv("LUNARRAY_THREADS") then
-  for _, threads in ipairs(t.threads()) do t.again("tests/simt/phases.lua", "LUNARRAY_THREADS=" .. threads, 1) end
-end
+t.on_threads("tests/simt/phases.lua", 1)
 
 t.done()

@@ -256,8 +256,6 @@ for _, ty in ipairs { types[1], types[2] } do
   end
 end
 
-if not os.getenv("LUNARRAY_THREADS") then
-  for _, threads in ipairs(t.threads()) do t.again("tests/simt/stretches.lua", "LUNARRAY_THREADS=" .. threads, 0) end
-end
+t.on_threads("tests/simt/stretches.lua", 0)
 
 t.done()

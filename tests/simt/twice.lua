@@ -128,8 +128,6 @@ for n, steps in ipairs(kinds) do
   end
 end
 
-if not os.getenv("LUNARRAY_THREADS") then
-  for _, threads in ipairs(t.threads()) do t.again("tests/simt/twice.lua", "LUNARRAY_THREADS=" .. threads, 10) end
-end
+t.on_threads("tests/simt/twice.lua", 10)
 
 t.done()
