@@ -303,7 +303,7 @@ class Runner:
         generated = {"LUNARRAY_GENERATED": "1", "LUNARRAY_TEST_DEVICES": "simt", **brief}
         self.scripts("generated", "lua", GENERATED_SANITIZED if sanitized else GENERATED, env=generated)
         self.scripts("simt", "simt", env=brief)
-        self.scripts("checked", "simt", CHECKED, env={"LUNARRAY_TEST_CHECK": "1"})
+        self.scripts("checked", "simt", CHECKED, env={"LUNARRAY_TEST_CHECK": "1", **brief})
         cuda = {"LUNARRAY_CUDA": os.path.join(self.build, "libcuda-simt.so"), "LUNARRAY_DEVICE": "cuda",
                 "LUNARRAY_CUBLAS": os.path.join(self.build, "tests/driver/libcublas.so.13"),
                 "LUNARRAY_CUSOLVER": os.path.join(self.build, "tests/driver/libcusolver.so.12"),

@@ -124,7 +124,9 @@ t.every("reductions along an axis", function(device)
   gpu.seed(9)
   local host = device == "cpu"
   for _, dtype in ipairs(host and { "bool", "int8", "int32", "int64", "float32", "float64" } or { "float32", "int32" }) do
-    for _, shape in ipairs({ { 10, 100 }, { 16, 64 }, { 17, 64 }, { 19, 64 }, { 3, 63 }, { 5, 3, 40 }, { 1, 70 }, { 40, 1 }, { 6, 40, 1 }, { 1, 1 } }) do
+    local shapes = { { 10, 100 }, { 5, 3, 40 }, { 1, 70 }, { 40, 1 }, { 16, 64 }, { 17, 64 }, { 19, 64 }, { 3, 63 }, { 6, 40, 1 }, { 1, 1 } }
+    for i = 1, t.compiles(device) and 4 or #shapes do -- the last differ by the short ways alone
+      local shape = shapes[i]
       local x = (gpu.rand(shape, "float64", device) * 20 - (dtype:find("u") and 0 or 10)):to(dtype)
       if dtype:find("float") and x.size > 60 then
         local row = x:reshape(-1)
