@@ -468,29 +468,44 @@ static int eye(lua_State *L)
 
 /* Sequences. */
 
+#define LONGEST_RANGE 9000000000000000
+
 /* How many of start, start + step, ... reach stop, stop included; a last one that misses stop by rounding counts. */
 static int64_t count_steps(lua_State *L, double start, double stop, double step)
 {
     double q = (stop - start) / step;
     if (!isfinite(q)) luaL_error(L, "a range needs finite bounds and a finite step");
-    if (q > 9e15) luaL_error(L, "a range of %f elements is too long", q);
+    if (q > LONGEST_RANGE) luaL_error(L, "a range of %f elements is too long", q);
     q += 1e-10 * fmax(1, fabs(q));
     if (q < 0) return 0;
     return (int64_t)floor(q) + 1;
+}
+
+/* The same of integers, which doubles may not tell apart. */
+static int64_t count_whole_steps(lua_State *L, int64_t start, int64_t stop, int64_t step)
+{
+    if (step > 0 ? start > stop : start < stop) return 0;
+    const uint64_t up = (uint64_t)stop - (uint64_t)start, distance = step > 0 ? up : 0 - up;
+    const uint64_t count = distance / (step > 0 ? (uint64_t)step : 0 - (uint64_t)step);
+    if (count > LONGEST_RANGE) luaL_error(L, "a range of %f elements is too long", (double)count);
+    return (int64_t)count + 1;
 }
 
 static int range(lua_State *L)
 {
     struct lg_placement p = {RT_DTYPE_COUNT, NULL};
     int numbers = lg_last_number(L, 1, 3);
-    double stop = luaL_checknumber(L, numbers > 1 ? 2 : 1);
+    const int last = numbers > 1 ? 2 : 1;
+    double stop = luaL_checknumber(L, last);
     lg_check_placement(L, numbers + 1, &p);
     struct kn_operand start = {.i = 1}, step = {.i = 1};
     if (numbers > 1 && !lua_isnil(L, 1)) lg_check_operand(L, 1, &start);
     if (numbers > 2) lg_check_operand(L, 3, &step);
     double first = start.is_float ? start.f : (double)start.i, by = step.is_float ? step.f : (double)step.i;
     luaL_argcheck(L, by != 0, 3, "the step of a range cannot be 0");
-    int64_t count = count_steps(L, first, stop, by);
+    const bool whole = !start.is_float && !step.is_float && lua_isinteger(L, last);
+    int64_t count =
+        whole ? count_whole_steps(L, start.i, lua_tointeger(L, last), step.i) : count_steps(L, first, stop, by);
     struct rt_array *out = lg_push_empty(L, &p, 1, &count);
     lg_check(L, kn_sequence(out, &start, &step, lg_error_box(L)));
     return 1;

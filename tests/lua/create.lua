@@ -121,6 +121,16 @@ for _, device in ipairs(t.devices()) do
     t.eq(#gpu.range(0, 0.3, 0.1), 4)
     t.eq(#gpu.range(0, 1, 0.3), 4)
     t.eq(gpu.range(1 << 40, (1 << 40) + 2, "int64")[3], (1 << 40) + 2)
+    for _, start in ipairs { 1 << 53, (1 << 53) + 1, math.maxinteger - 5, math.mininteger } do
+      t.same(gpu.range(start, start + 5, 1, "int64"):totable(),
+             { start, start + 1, start + 2, start + 3, start + 4, start + 5 })
+      t.same(gpu.range(start + 5, start, -2, "int64"):totable(), { start + 5, start + 3, start + 1 })
+    end
+    t.same(gpu.range(math.mininteger, math.maxinteger, math.maxinteger, "int64"):totable(),
+           { math.mininteger, -1, math.maxinteger - 1 })
+    t.same(gpu.range(math.maxinteger, math.mininteger, math.mininteger, "int64"):totable(), { math.maxinteger, -1 })
+    t.eq(#gpu.range(0, 5, math.mininteger), 0)
+    t.raises("too long", gpu.range, math.mininteger, math.maxinteger)
     -- Integers become floats in one step, whichever way they go.
     for _, start in ipairs { 1, -5, 1 << 40, (1 << 52) - 3, -(1 << 52), (1 << 53) + 1, (1 << 60) + 1 } do
       for _, step in ipairs { 1, -7, 1 << 29, (1 << 49) + 1, (1 << 53) + 1 } do
