@@ -287,6 +287,7 @@ FROM_COMPLEX(FROM_FLOAT, C128, c128)
 
 #include "kernels/loops_whole.h"
 #include "kernels/loops_parted.h"
+#include "kernels/loops_quotients.h"
 #include "kernels/loops_steps.h"
 #include "kernels/loops_exponents.h"
 #include "kernels/loops_gcd.h"

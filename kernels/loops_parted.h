@@ -223,14 +223,38 @@ PARTED(digamma_positive_f32, DIGAMMA_F32, float, float, float, from[i] > 0,
 #define DIGAMMA_F32 digamma_positive_f32
 
 #define FLOORED(T, f)                                                                                                  \
-    const T b = other[i], m = f(from[i], b);                                                                           \
-    to[i] = ((m > 0) & (b < 0)) | ((m < 0) & (b > 0)) ? m + b : m
+    static inline T floored_##f(T a, T b)                                                                              \
+    {                                                                                                                  \
+        const T m = f(a, b);                                                                                           \
+        return ((m > 0) & (b < 0)) | ((m < 0) & (b > 0)) ? m + b : m;                                                  \
+    }
+FLOORED(float, fmod_f32)
+FLOORED(double, fmod_f64)
 #define FEW_F32 (fabsf(from[i] / other[i]) < FEW_BITS_F32) & (fabsf(other[i]) < __builtin_inff())
-#define FEW_F64 (fabs(from[i] / other[i]) < FEW_BITS) & (fabs(other[i]) < 0x1p990)
 PARTED(fmod_few_f32, FMOD_F32, float, float, float, FEW_F32, to[i] = fmod_f32(from[i], other[i]))
-PARTED(fmod_few_f64, FMOD_F64, double, double, double, FEW_F64, to[i] = fmod_f64(from[i], other[i]))
-PARTED(mod_few_f32, MOD_F32, float, float, float, FEW_F32, FLOORED(float, fmod_f32))
-PARTED(mod_few_f64, MOD_F64, double, double, double, FEW_F64, FLOORED(double, fmod_f64))
+PARTED(mod_few_f32, MOD_F32, float, float, float, FEW_F32, to[i] = floored_fmod_f32(from[i], other[i]))
+/* Divisions of float64 take long enough for what was found to wait elsewhere, as an output may be an operand's block,
+ * until the same quotients have told that all fit. */
+#define REMAINDERS(name, beyond, remainder)                                                                            \
+    static void name(void *out, const void *pa, const void *pb, const void *pc, size_t n)                              \
+    {                                                                                                                  \
+        for (size_t begin = 0; begin < n; begin += PART) {                                                             \
+            const size_t part = n - begin < PART ? n - begin : PART;                                                   \
+            const double *from = (const double *)pa + begin, *other = (const double *)pb + begin;                      \
+            double *to = (double *)out + begin, found[PART];                                                           \
+            int64_t all = 1;                                                                                           \
+            for (size_t i = 0; i < part; i++) {                                                                        \
+                all &= (fabs(from[i]) / fabs(other[i]) < FEW_BITS) & (fabs(other[i]) < 0x1p990);                       \
+                found[i] = remainder(from[i], other[i]);                                                               \
+            }                                                                                                          \
+            if (all)                                                                                                   \
+                memcpy(to, found, part * sizeof *to);                                                                  \
+            else                                                                                                       \
+                beyond(to, from, other, pc, part);                                                                     \
+        }                                                                                                              \
+    }
+REMAINDERS(fmod_few_f64, FMOD_F64, fmod_f64)
+REMAINDERS(mod_few_f64, MOD_F64, floored_fmod_f64)
 #define FMOD_F32 fmod_few_f32
 #define FMOD_F64 fmod_few_f64
 #define MOD_F32  mod_few_f32
@@ -323,29 +347,7 @@ NEAR_POWERS(pow_f64, double, uint64_t, bits_of_double, 12)
 POWERS(pow_positive_f32, POW_F32, f32, float, 0x1p-126f, WHOLE_POWERS(pow_near), WHOLE_POWERS(pow_plain))
 POWERS(pow_positive_f64, POW_F64, f64, double, 0x1p-1022, STEPS_OF_POWERS(near_power_of_log),
        STEPS_OF_POWERS(power_of_log))
-#define POW_F32    pow_positive_f32
-#define POW_F64    pow_positive_f64
-
-#define ANY        1
-#define FEW_I64(v) (((uint64_t)(v) + ((uint64_t)1 << 50)) >> 51 == 0)
-#define FEW_U64(v) ((v) >> 50 == 0)
-#define BOTH_U64   FEW_U64(from[i] | other[i]) & (other[i] != 0)
-#define BOTH_I64   FEW_I64(from[i]) & FEW_I64(other[i]) & (other[i] != 0)
-PARTED(floordiv_i32, FLOORDIV_I32, int32_t, int32_t, int32_t, ANY, to[i] = quotient_i32(from[i], other[i]))
-PARTED(mod_i32, MOD_I32, int32_t, int32_t, int32_t, ANY, const int32_t b = other[i];
-       to[i] = b == 0 ? 0 : (int32_t)((uint32_t)from[i] - (uint32_t)quotient_i32(from[i], b) * (uint32_t)b))
-PARTED(floordiv_i64, FLOORDIV_I64, int64_t, int64_t, int64_t, BOTH_I64, to[i] = quotient_i64(from[i], other[i]))
-PARTED(mod_i64, MOD_I64, int64_t, int64_t, int64_t, BOTH_I64,
-       to[i] = from[i] - quotient_i64(from[i], other[i]) * other[i])
-PARTED(floordiv_u64, FLOORDIV_U64, uint64_t, uint64_t, uint64_t, BOTH_U64,
-       to[i] = (uint64_t)quotient_i64((int64_t)from[i], (int64_t)other[i]))
-PARTED(mod_u64, MOD_U64, uint64_t, uint64_t, uint64_t, BOTH_U64,
-       to[i] = from[i] - (uint64_t)quotient_i64((int64_t)from[i], (int64_t)other[i]) * other[i])
-#define FLOORDIV_I32 floordiv_i32
-#define FLOORDIV_I64 floordiv_i64
-#define FLOORDIV_U64 floordiv_u64
-#define MOD_I32      mod_i32
-#define MOD_I64      mod_i64
-#define MOD_U64      mod_u64
+#define POW_F32 pow_positive_f32
+#define POW_F64 pow_positive_f64
 
 #endif

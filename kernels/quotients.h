@@ -11,8 +11,12 @@
 #define FEW_BITS 0x1p24
 static inline double rest_f64(double x, double y)
 {
-    double q = rint(x / y), high = double_of_bits(bits_of_double(y) >> 26 << 26);
-    double r = x - q * high - q * (y - high);
+    double q = rint(x / y);
+#if defined __FMA__ /* which rounds once, and so does not round what is exact */
+    double r = __builtin_fma(-q, y, x);
+#else
+    double high = double_of_bits(bits_of_double(y) >> 26 << 26), r = x - q * high - q * (y - high);
+#endif
     return r < 0 ? r + y : r;
 }
 /* Of float32 the quotient is exact to an eighth: what is left is less than b and has b's digits. */
@@ -50,10 +54,29 @@ static inline double double_of_i51(int64_t a)
 {
     return double_of_bits((uint64_t)a + bits_of_double(0x1.8p52)) - 0x1.8p52;
 }
+/* Of a whole number of up to 51 bits. */
+static inline int64_t i51_of_double(double v)
+{
+    return (int64_t)(bits_of_double(v + 0x1.8p52) - bits_of_double(0x1.8p52));
+}
 static inline int64_t quotient_i64(int64_t a, int64_t b)
 {
-    double q = floor(double_of_i51(a) / double_of_i51(b));
-    return (int64_t)(bits_of_double(q + 0x1.8p52) - bits_of_double(0x1.8p52));
+    return i51_of_double(floor(double_of_i51(a) / double_of_i51(b)));
+}
+
+/* Quotients of whole numbers up to 2^50 by one divisor, which is not 0, as products with its inverse: of a
+ * half more than the dividend, or less where b is negative, the quotient is 0.5 / |b| or more from any whole number and
+ * rounded down it is the same; the product is less than 0.26 / |b| from it. q * b is exact as well. */
+struct inverse {
+    double of, half, factor;
+};
+static inline struct inverse inverse_of(double b)
+{
+    return (struct inverse){b, b < 0 ? -0.5 : 0.5, 1 / b};
+}
+static inline double quotient_by(double a, struct inverse by)
+{
+    return floor((a + by.half) * by.factor);
 }
 
 #endif
