@@ -147,6 +147,12 @@ static enum place_kind find_given(const struct access *a, uint64_t address, stru
     return PLACE_GIVEN;
 }
 
+/* The array that the address is made of, and its allocation. */
+static bool find_meant(const struct access *a, struct simt_extent *meant, struct simt_block *own)
+{
+    return simt_check_meant(a->check, a->origin, meant) && simt_find(meant->address, own);
+}
+
 static enum place_kind find_place(const struct access *a, uint64_t address, struct span *out)
 {
     struct simt_check *c = a->check;
@@ -154,7 +160,7 @@ static enum place_kind find_place(const struct access *a, uint64_t address, stru
     struct simt_block b, own;
     bool any;
     *out = (struct span){0};
-    if (simt_check_meant(c, a->origin, &meant) && simt_find(meant.address, &own)) { /* wherever else it may lead */
+    if (find_meant(a, &meant, &own)) { /* wherever else it may lead */
         if (address < own.address || address - own.address >= own.bytes) return PLACE_NOWHERE;
         *out = (struct span){.low = meant.address, .high = meant.address + meant.bytes, .start = own.address};
         if (!simt_written_bits(own.address, &out->written)) atomic_store(&c->no_memory, true);
@@ -194,11 +200,20 @@ bool simt_touch_bits(const struct access *a, const struct span *s, uint64_t addr
     return a->kind != ACCESS_WRITE;
 }
 
-/* May the lane go there? *race: and can it be seen who else did? */
-static bool allow_lane(const struct access *a, unsigned lane, struct span *cached, bool *race)
+/* Does the lane go again to what was given out last? */
+static bool goes_to_given(const struct access *a, uint64_t address)
+{
+    struct simt_extent meant;
+    struct simt_block own;
+    const struct block *b = a->block;
+    return b->given_turn == simt_heap_turn() && inside(&b->given, address, a->bytes) && !find_meant(a, &meant, &own);
+}
+
+/* May the lane go there, most likely into s? *race: and can it be seen who else did? */
+static bool allow_lane(const struct access *a, unsigned lane, const struct span *s, bool *race)
 {
     uint64_t address = a->at[lane];
-    struct span found, *s = cached;
+    struct span found;
     *race = false;
     if (address & (a->bytes - 1)) {
         report(a, lane, CHECK_ALIGNMENT, PTX_GLOBAL, false);
@@ -212,7 +227,7 @@ static bool allow_lane(const struct access *a, unsigned lane, struct span *cache
         else if (!fits || place == PLACE_VIEW)
             report(a, lane, place == PLACE_FREED ? CHECK_FREED : CHECK_BOUNDS, PTX_GLOBAL, fits);
         *race = place >= PLACE_GIVEN && !found.quiet;
-        if (place == PLACE_INSIDE && fits) *cached = found;
+        if (place == PLACE_INSIDE && fits) a->block->spans[a->insn->d2] = found;
         if (place < PLACE_GIVEN || !fits) return fits;
         s = &found;
     } else {
@@ -225,7 +240,9 @@ static bool allow_lane(const struct access *a, unsigned lane, struct span *cache
 /* The lanes that may go on. */
 static uint32_t check_global(const struct access *a, uint32_t m)
 {
-    struct span *s = &a->block->spans[a->insn->d2];
+    const struct span *s = &a->block->spans[a->insn->d2];
+    uint64_t first = a->at[__builtin_ctz(m)];
+    if (!inside(s, first, a->bytes) && goes_to_given(a, first)) s = &a->block->given;
     uint64_t bad = s->written ? 1 : 0;
     if (s->high - s->low < a->bytes) {
         bad = 1;

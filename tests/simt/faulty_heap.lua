@@ -386,6 +386,20 @@ for _, case in ipairs(cases) do
   t.test(case.name, function() run(case, all) end)
 end
 
+t.test("an array's index that leads into what malloc gave", function()
+  local k = gpu.kernel [[
+__global__ void k(int *out) {
+  int *p = (int *)malloc(64), d = p - out, at;
+  asm volatile("sub.s32 %0, %1, 0;" : "=r"(at) : "r"(d)); // p is not to be seen in it
+  p[1] = 1;
+  out[at] = p[1];
+  free(p);
+}]]
+  local found = gpu.check(function() k(1, 1)(ints()) end)
+  t.eq(#found, 1)
+  t.eq(found[1].message:gsub("%[%-?%d+%]", "[...]"), "out[...] written, out has 64")
+end)
+
 -- What is found must not depend on what runs it.
 if not os.getenv("LUNARRAY_THREADS") then
   for _, settings in ipairs { "LUNARRAY_THREADS=1", "LUNARRAY_THREADS=3 LUNARRAY_JIT=0" } do
