@@ -143,7 +143,7 @@ def orders(r, g, dtype):
 @pytest.mark.parametrize("maker", [reductions, options, scans, orders])
 def test_against_numpy(tmp_path, way, maker):
     cases = []
-    for k, dtype in enumerate(DTYPES[1::2] if way == "generated" else DTYPES * (rounds(4) if way == "cpu" else 1)):
+    for k, dtype in enumerate(["int8", "uint32", "float16", "float64"] if way == "generated" else DTYPES * (rounds(4) if way == "cpu" else 1)):
         cases += maker(random.Random(k), np.random.default_rng(k), dtype)
     compare(tmp_path, way, cases)
 
