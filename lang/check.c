@@ -189,15 +189,20 @@ static void push_report(lua_State *L, const struct rt_report *r, const char *ker
     lua_setfield(L, -2, "other");
 }
 
-/* A fault that ended the launch, among the reports. */
-static void push_fault(lua_State *L, struct rt_error *e, const char *kernel)
+/* A fault that ended the launch, among the reports; its message is what the first line says behind the place. */
+static void push_fault(lua_State *L, struct rt_error *e, const struct rt_party *at, const char *kernel)
 {
-    lua_createtable(L, 0, 4);
+    lua_createtable(L, 0, 11);
     set_text(L, "kind", "fault");
-    set_text(L, "message", e->text);
+    char place[sizeof at->file + 16] = "";
+    if (at->line) snprintf(place, sizeof place, "%s:%d: ", at->file, at->line);
+    size_t skipped = strncmp(e->text, place, strlen(place)) == 0 ? strlen(place) : 0;
+    lua_pushlstring(L, e->text + skipped, strcspn(e->text + skipped, "\n"));
+    lua_setfield(L, -2, "message");
     set_text(L, "text", e->text);
     set_text(L, "kernel", kernel);
     set_integer(L, "count", 1);
+    set_party(L, at);
     rt_error_clear(e);
 }
 
@@ -271,8 +276,8 @@ int lg_run_call(lua_State *L, struct lg_call *call, enum lg_checked checked)
     enum rt_status status = rt_kernel_launch(call->on, &call->launch, call->args, call->count, e);
     if (on && collects) {
         add_to_list(L, list, f, kernel);
-        if (status == RT_FAULT) {
-            push_fault(L, e, kernel);
+        if (f->faulted) {
+            push_fault(L, e, &f->fault, kernel);
             lua_rawseti(L, list, (lua_Integer)lua_rawlen(L, list) + 1);
             status = RT_OK;
         }

@@ -106,9 +106,9 @@ static void add_source(luaL_Buffer *b, const struct finding *f)
         snprintf(number, sizeof number, "%s%lld | </span>", *f->file[i] ? ":" : "", (long long)f->line[i]);
         luaL_addstring(b, number);
         lg_add_cuda_html(b, f->source[i], strlen(f->source[i]));
-        luaL_addstring(b, "<span style=\"opacity:.6\">    // ");
+        if (*f->access[i]) luaL_addstring(b, "<span style=\"opacity:.6\">    // ");
         add_text(b, f->access[i]);
-        luaL_addstring(b, "</span>\n");
+        luaL_addstring(b, *f->access[i] ? "</span>\n" : "\n");
     }
     luaL_addstring(b, "</pre>");
 }

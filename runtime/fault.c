@@ -6,7 +6,6 @@
 #include <string.h>
 #include "runtime/compile.h"
 #include "runtime/excerpt.h"
-#include "runtime/report.h"
 #include "runtime/simt/heap.h"
 #include "runtime/spelling.h"
 
@@ -132,8 +131,22 @@ static void write_scene(const struct scene *s, int line, char *out, size_t size)
     rt_write_excerpt(line, s->line, s->length, s->column, 1, out + 1, size - 1);
 }
 
+static void note_place(const struct rt_program *p, const struct simt_fault *f, const struct scene *s,
+                       struct rt_findings *out)
+{
+    struct rt_party *at = &out->fault;
+    bool own = !f->file[0] || rt_is_source_name(f->file);
+    *at = (struct rt_party){.line = f->line <= 0 ? 0 : f->line + (own ? p->first_line - 1 : 0), .column = s->column};
+    if (at->line) snprintf(at->file, sizeof at->file, "%s", own ? p->name : f->file);
+    int indent;
+    if (s->line) rt_copy_line(p->text, f->line, at->source, sizeof at->source, &indent);
+    memcpy(at->thread, f->thread, sizeof at->thread);
+    memcpy(at->block, f->block, sizeof at->block);
+    out->faulted = true;
+}
+
 enum rt_status rt_fault_report(const struct rt_kernel *k, const struct rt_arg *args, const struct simt_fault *f,
-                               struct rt_error *e)
+                               struct rt_findings *findings, struct rt_error *e)
 {
     const struct rt_program *p = k->program;
     const char *name = strncmp(f->kernel, k->entry->mangled, sizeof f->kernel - 1) == 0 ? k->entry->name : f->kernel;
@@ -145,6 +158,7 @@ enum rt_status rt_fault_report(const struct rt_kernel *k, const struct rt_arg *a
         snprintf(place, sizeof place, "%s:%d: ", f->file, f->line);
     struct scene scene;
     find_scene(k, args, f, &scene);
+    if (findings) note_place(p, f, &scene, findings);
     write_scene(&scene, f->line + p->first_line - 1, excerpt, sizeof excerpt);
     if (scene.name)
         snprintf(pointer, sizeof pointer, ": %.*s", (int)(scene.name_length < 60 ? scene.name_length : 60), scene.name);

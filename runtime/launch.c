@@ -138,7 +138,7 @@ static enum rt_status launch_plain(const struct rt_kernel *k, const struct rt_fu
                                                             d->stream, pointers, NULL);
     if (d->kind == RT_SIMT && r == CUDA_SUCCESS) r = d->driver->StreamSynchronize(d->stream);
     if (r == CUDA_SUCCESS) return RT_OK;
-    if (d->kind == RT_SIMT && simt_take_fault(&fault)) return rt_fault_report(k, args, &fault, e);
+    if (d->kind == RT_SIMT && simt_take_fault(&fault)) return rt_fault_report(k, args, &fault, l->findings, e);
     return rt_device_check(d, r, e, k->entry->name);
 }
 

@@ -12,8 +12,7 @@
 #define NEAR ((uint64_t)1 << 20) /* bytes; an array further away than this was hardly meant */
 
 /* ---- where ---- */
-/* The text of a line of the source, from 1, without white space around it; *indent: characters in front. */
-static void copy_line(const char *text, int line, char *out, size_t size, int *indent)
+void rt_copy_line(const char *text, int line, char *out, size_t size, int *indent)
 {
     const char *s = text;
     while (--line > 0 && (s = strchr(s, '\n'))) s++;
@@ -63,7 +62,7 @@ static void read_party(const struct rt_scene *x, const struct simt_party *p, str
     snprintf(out->file, sizeof out->file, "%s", own ? program->name : p->file ? p->file : "");
     out->line = p->line + (own ? program->first_line - 1 : 0);
     if (!text) return;
-    copy_line(text, p->line, out->source, sizeof out->source, &indent);
+    rt_copy_line(text, p->line, out->source, sizeof out->source, &indent);
     if (p->column > indent && (size_t)(p->column - indent) <= strlen(out->source)) out->column = p->column - indent;
 }
 
@@ -487,7 +486,7 @@ enum rt_status rt_findings_read(const struct rt_scene *x, struct simt_check *c, 
                                 struct rt_error *e)
 {
     size_t count;
-    *out = (struct rt_findings){0};
+    *out = (struct rt_findings){.faulted = out->faulted, .fault = out->fault};
     const struct simt_report *all = simt_check_reports(c, &count, &out->more);
     if (!count) return RT_OK;
     out->items = rt_calloc(count, sizeof *out->items);

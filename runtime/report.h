@@ -32,6 +32,8 @@ struct rt_findings { /* of one launch; all zeros at first */
     struct rt_report *items;
     size_t count;
     uint64_t more; /* seen, but of groups beyond the limit */
+    bool faulted;  /* the launch was ended by what its error tells, seen there: */
+    struct rt_party fault;
 };
 void rt_findings_clear(struct rt_findings *f);
 
@@ -49,9 +51,13 @@ struct rt_scene {
     void *reader;
 };
 
-/* Translates what was found. RT_NOMEM leaves *out empty. */
+/* Translates what was found; what is told of a fault stays. RT_NOMEM leaves the list empty. */
 enum rt_status rt_findings_read(const struct rt_scene *scene, struct simt_check *c, struct rt_findings *out,
                                 struct rt_error *e);
+
+/* The text of a line of a source, from 1, without white space around it, cut to the size; *indent: characters in front.
+ */
+void rt_copy_line(const char *text, int line, char *out, size_t size, int *indent);
 
 /* A variable's own name out of its symbol: "tile" of "_ZZ6kernelPfE4tile"; never longer than that. */
 void rt_variable_name(const char *symbol, char *out, size_t size);

@@ -189,6 +189,48 @@ __global__ void bad(float *x) { x[0] = lacking(x[0]); }]]
   t.eq(y:sum(), 30)
 end)
 
+t.test("checks list a fault with its place and thread", function()
+  local line = here() + 2
+  local k = gpu.kernel [[
+__device__ __noinline__ int deep(int n) {
+  volatile int a[64];
+  a[n % 64] = n;
+  return n <= 0 ? a[0] : deep(n - 1) + a[n % 64];
+}
+__global__ void stack(int *o) { o[0] = deep(1000000); }
+__device__ void check(int i) {
+  assert(i < 37);
+}
+__global__ void asserts(int *o) {
+  check(blockIdx.x * 32 + threadIdx.x);
+}
+__global__ void traps(int *o) {
+  if (threadIdx.x == 3)   __trap();
+}
+__global__ void written(cudaSurfaceObject_t s) {
+  surf1Dwrite(1.0f, s, 4 * threadIdx.x);
+}]]
+  local o = gpu.zeros(1, "int32")
+  local function expect(f, block, thread, want)
+    local found = gpu.check(f)
+    t.eq(#found, 1)
+    local r = found[1]
+    for key, v in pairs(want) do t.eq(r[key], v, key) end
+    t.eq(r.kind, "fault")
+    t.eq(r.thread.x, thread)
+    t.eq(r.block.x, block)
+    assert(r.file:find "faults.lua" and r.text:find("faults.lua:" .. r.line .. ": " .. r.message, 1, true), r.text)
+    if r.column then assert(r.text:find("| " .. r.source .. "\n      | " .. (" "):rep(r.column - 1) .. "^", 1, true), r.text) end
+    assert(getmetatable(found).__display(found)["text/html"]:find("faults.lua:" .. r.line .. " | ", 1, true))
+  end
+  expect(function() k.asserts(2, 32)(o) end, 1, 5,
+    { line = line + 7, source = "assert(i < 37);", message = "assertion `i < 37' failed in void check(int)" })
+  expect(function() k.traps(1, 32)(o) end, 0, 3, { line = line + 13, source = "if (threadIdx.x == 3)   __trap();", message = "trap" })
+  expect(function() k.written(1, 5)(gpu.surface(gpu.zeros(4))) end, 0, 4,
+    { line = line + 16, source = "surf1Dwrite(1.0f, s, 4 * threadIdx.x);", column = 1 })
+  expect(function() k.stack(1, 1)(o) end, 0, 0, { line = line + 3, column = 1 })
+end)
+
 t.test("the session goes on", function()
   local k = gpu.kernel "__global__ void k(float *x) { x[threadIdx.x] += 1; }"
   k(1, 100)(x)
