@@ -207,7 +207,6 @@ static void take_options(lua_State *L, int table, const char *name)
 /* Elements at 4 that the mask at 6 leaves out become what changes no result, or `initial`, which is at 5. */
 static void fill_where(lua_State *L, const struct plan *plan, const char *name)
 {
-    if (!plan->where) luaL_error(L, "%s: there is no option 'where'; sum, mean, max and others have it", name);
     check_mask(L, name, 6, 4);
     if (plan->needs_initial && lua_isnil(L, 5))
         luaL_error(L, "%s: {where = mask} needs {initial = number}, too, which is the %s where nothing is taken", name,
@@ -221,6 +220,29 @@ static void fill_where(lua_State *L, const struct plan *plan, const char *name)
     lua_replace(L, 4);
 }
 
+/* Raises if the table of options at idx has one that the reduction lacks. Other names of options, and what is no name,
+ * are told of where the rest of them is read. */
+static void check_names(lua_State *L, const struct plan *plan, int idx)
+{
+    bool spread = !strcmp(plan->name, "var") || !strcmp(plan->name, "std");
+    const char *has[] = {"dtype",
+                         "axis",
+                         "keepdims",
+                         plan->where ? "where" : NULL,
+                         plan->join ? "initial" : NULL,
+                         spread ? "ddof" : NULL,
+                         "out"};
+    for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) {
+        const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : NULL;
+        if (!key || lg_option_synonym(key)) continue;
+        size_t i = 0, count = sizeof has / sizeof *has;
+        while (i < count && !(has[i] && !strcmp(has[i], key))) i++;
+        if (i < count) continue;
+        luaL_error(L, "%s: there is no option '%s'; there are axis, keepdims%s%s%s, dtype and out", plan->name, key,
+                   spread ? ", ddof" : "", plan->where ? ", where" : "", plan->join ? ", initial" : "");
+    }
+}
+
 bool lg_reduce_with_options(lua_State *L, const char *name)
 {
     static const char *const names[] = {"dtype", "where", "initial"};
@@ -229,6 +251,7 @@ bool lg_reduce_with_options(lua_State *L, const char *name)
     for (int i = 0; i < 3; i++) has |= (lua_getfield(L, table, names[i]) != LUA_TNIL) << i;
     lua_settop(L, table);
     const struct plan *plan = find_plan(name);
+    if (plan) check_names(L, plan, table);
     if (!has || !plan) return false;
     luaL_checkstack(L, 20, NULL);
     lg_check_array(L, 1);
@@ -249,7 +272,6 @@ bool lg_reduce_with_options(lua_State *L, const char *name)
             call_method(L, 4, "to", 1);
             lua_replace(L, 4);
         }
-        if (!plan->join) luaL_error(L, "%s: there is no option 'initial'; sum, prod, min and max have it", name);
         check_initial(L, plan, 5, lg_check_form(L, 4)->dtype);
     }
     if (!take(L, 3, "where")) lua_pushnil(L); /* 6 */

@@ -355,6 +355,18 @@ for _, device in ipairs(t.devices()) do
     end
     t.same((gpu.array({ -1 << 31, 7 }, "int32", device) // gpu.array({ -1, 0 }, "int32", device)):totable(),
       { -1 << 31, 0 })
+    for _, dtype in ipairs { "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32" } do
+      local unsigned = dtype:find("uint") ~= nil
+      local most = (1 << (8 * gpu.zeros(1, dtype).bytes - (unsigned and 0 or 1))) - 1
+      local least = unsigned and 0 or -most - 1
+      local values, a, b = { least, least + 1, 0, 1, 3, 7, most - 1, most, unsigned and 9 or -9 }, {}, {}
+      for _, v in ipairs(values) do
+        for _, w in ipairs(values) do a[#a + 1], b[#b + 1] = v, w end
+      end
+      local rests = gpu.array(a, dtype, device):fmod(gpu.array(b, dtype, device))
+      t.eq(rests.dtype, dtype)
+      for i = 1, #a do t.eq(rests[i], b[i] == 0 and 0 or math.fmod(a[i], b[i])) end
+    end
     for _, scale in ipairs { 1, 1e5, 1e12, 1e300 } do
       local x = gpu.random.normal(0, scale, n, "float64", device)
       local y = gpu.random.normal(0, 1, n, "float64", device)

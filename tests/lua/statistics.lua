@@ -246,7 +246,7 @@ for _, device in ipairs(t.devices()) do
   test("arguments", function()
     local x = gpu.ones(2, 3, device)
     t.raises("no axis 3", x.var, x, 3)
-    t.raises({ "no option 'dof'", "axis, keepdims, ddof and out" }, x.var, x, { dof = 1 })
+    t.raises({ "no option 'dof'", "axis, keepdims, ddof, where, dtype and out" }, x.var, x, { dof = 1 })
     t.raises("ddof is string", x.var, x, { ddof = "one" })
     t.raises("no option 'order'", x.norm, x, { order = 1 })
     t.raises("NaN", x.norm, x, 0 / 0)

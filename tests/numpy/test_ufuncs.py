@@ -39,7 +39,7 @@ def is_other(name, t, a, b):
     integers = t.kind in "biu"
     if t.kind == "b":
         return not name.startswith(("logical", "bitwise"))
-    if integers and (name in ["pow", "power", "reciprocal", "nextafter", "spacing", "fabs"] or (name == "fmod" and b == 0)):
+    if integers and name in ["pow", "power", "reciprocal", "nextafter", "spacing", "fabs"]:
         return True  # they are floating here
     if name.endswith("shift"):
         return b < 0

@@ -50,6 +50,7 @@ static inline __int128 reference_int(enum kn_op op, __int128 a, __int128 b, __in
     case KN_MUL: return (__int128)((unsigned __int128)a * (unsigned __int128)b);
     case KN_FLOORDIV: return floor_quotient(a, b);
     case KN_MOD: return b == 0 ? 0 : a - floor_quotient(a, b) * b;
+    case KN_FMOD: return b == 0 ? 0 : a % b;
     case KN_NEG: return -a;
     case KN_CONJ: return a;
     case KN_ABS: return a < 0 ? -a : a;
