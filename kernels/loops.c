@@ -294,6 +294,7 @@ FROM_COMPLEX(FROM_FLOAT, C128, c128)
 #include "kernels/loops_places.h"
 #include "kernels/loops_masks.h"
 #include "kernels/loops_lanes.h"
+#include "kernels/loops_finite.h"
 
 #include "kernels/loops_keep.h"
 

@@ -65,6 +65,12 @@ end
 """
 
 
+def floating(*args):
+    """Integers and bools as the floats that functions of them here give, so that both sides make the same."""
+    as_float = {t: "float64" if t.endswith("64") else "float32" for t in ["bool", *INTS]}
+    return [v.astype(as_float[v.dtype.name]) if v.dtype.name in as_float else v for v in args]
+
+
 def rivals():
     """{name here: what does the same there}"""
     from scipy import special
@@ -75,11 +81,13 @@ def rivals():
     f32 = np.float32
     out.update(
         pow=np.power, mod=np.remainder, abs=np.absolute, round=np.rint, clip=lambda a, b, c: np.clip(a, np.minimum(b, c), c),
-        where=lambda a, b, c: np.where(a, b, c), fma=lambda a, b, c: a * b + c, lerp=lambda a, b, c: a + c * (b - a),
+        where=lambda a, b, c: np.where(a, b, c), fma=lambda a, b, c: a * b + c,
+        lerp=lambda a, b, c: (lambda a, b, c: a + c * (b - a))(*floating(a, b, c)),
         rsqrt=lambda a: 1 / np.sqrt(a), sinc=np.sinc, relu=lambda a: np.maximum(a, 0), sigmoid=special.expit,
         silu=lambda a: a * special.expit(a), gelu=lambda a: a * special.ndtr(a), softplus=lambda a: np.logaddexp(a, 0),
         logit=special.logit, xlogy=special.xlogy, erf=special.erf, erfc=special.erfc, erfinv=special.erfinv,
-        lgamma=special.gammaln, digamma=special.digamma, gamma=special.gamma, fdim=lambda a, b: np.maximum(a - b, 0),
+        lgamma=special.gammaln, digamma=special.digamma, gamma=special.gamma,
+        fdim=lambda a, b: (lambda a, b: np.maximum(a - b, 0))(*floating(a, b)),
         isposinf=np.isposinf, isneginf=np.isneginf, logb=lambda a: np.floor(np.log2(np.abs(a))),
         leaky_relu=lambda a, b: np.where(a < 0, a * b, a), elu=lambda a, b: np.where(a < 0, b * np.expm1(a), a),
         angle=np.angle, round_away=lambda a: np.trunc(a + np.copysign(a.dtype.type(0.5), a)),
