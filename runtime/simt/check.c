@@ -461,13 +461,15 @@ static enum event look_at(struct simt_check *c, struct warp *w, const struct ins
     return EV_FAULT;
 }
 
-/* Lanes that repeat others are not looked at: they go on where those do. */
+/* Lanes that repeat others are not looked at: they go on where those do, with what those have got where it was done
+ * here. */
 static enum event before(struct simt_observer *o, struct warp *w, const struct insn *i, uint32_t *m)
 {
     struct simt_check *c = (struct simt_check *)o;
     uint32_t mine = *m & w->threads;
     if (w->exists == w->threads) return look_at(c, w, i, m);
     enum event ev = mine ? look_at(c, w, i, &mine) : EV_NEXT;
+    if (simt_runs_once(i)) simt_repeat_result(w->frame->regs, i, *m & ~simt_with_repeats(w, mine), w);
     *m &= simt_with_repeats(w, mine);
     return ev;
 }

@@ -194,7 +194,7 @@ static inline bool has_seen(const struct seer *x, unsigned other, uint32_t time)
 
 static bool has_seen_lanes(const struct seer *x, unsigned warp, uint32_t m, uint32_t time)
 {
-    EACH_LANE(l, m & x->b->worker->warps[warp].exists)
+    EACH_LANE(l, m & x->b->worker->warps[warp].threads)
     if (!has_seen(x, warp * SIMT_WARP + l, time)) return false;
     return true;
 }

@@ -182,7 +182,7 @@ static bool are_fenced(const struct block *b, unsigned warp, uint32_t m)
 static uint32_t with_ended(const struct block *b, unsigned warp, uint32_t m)
 {
     const struct warp *w = &b->worker->warps[warp];
-    return m ? m | (w->exists & ~w->alive) : 0;
+    return m ? m | (w->threads & ~w->alive) : 0;
 }
 
 /* Warps that wait met: they have seen what each of them did before, and what they had seen. */
@@ -348,7 +348,8 @@ static bool report_absent_lanes(struct block *b, struct warp *w, const struct sp
     const struct insn *i = &w->code[s->pc];
     unsigned lane = (unsigned)__builtin_ctz(s->mask);
     bool plain = b->check->watch[s->pc] == WATCH_WARP_SYNC;
-    uint32_t mask = u32_at(s->frame->regs, plain ? i->a : i->extra)[lane], absent = mask & w->alive & ~s->mask;
+    uint32_t mask = u32_at(s->frame->regs, plain ? i->a : i->extra)[lane],
+             absent = mask & w->alive & w->threads & ~s->mask;
     if (!absent) return false;
     unsigned other = (unsigned)__builtin_ctz(absent);
     const struct split *there = split_of(w, other);
@@ -470,7 +471,8 @@ void simt_check_warp_sync(struct simt_observer *o, struct warp *w, const uint32_
         }
         if (b->clocks) simt_clocks_share_lanes(b, w, group);
         if (b->order) simt_order_share_lanes(b, w, group);
-        bool all = !masks || ((group & w->alive) == w->alive && !(w->exists & ~named)); /* without, all are here */
+        uint32_t here = w->alive & w->threads;
+        bool all = !masks || ((group & here) == here && !(w->threads & ~named)); /* without, all are here */
         if (all)
             meet_warp(b, w, group, now);
         else

@@ -21,7 +21,7 @@ struct thinning {
 /* Lanes that do not wait for one of them at a barrier: who does comes behind that one, and all that it has seen. */
 static uint32_t may_go_on(const struct worker *k, const struct warp *w)
 {
-    uint32_t m = w->alive;
+    uint32_t m = w->alive & w->threads;
     for (uint32_t n = 0; n < w->split_count; n++) {
         const struct split *s = &w->splits[n];
         if (s->state != SPLIT_BARRIER || s->barrier >= MAX_BARRIERS) continue;
@@ -95,7 +95,7 @@ static void know(struct thinning *x, const struct shared_note *n)
 
 static bool is_seen(const struct thinning *x, const struct shared_note *n)
 {
-    EACH_LANE(l, n->mask & n->warp->exists)
+    EACH_LANE(l, n->mask & n->warp->threads)
     if (n->time >= x->seen[(unsigned)n->warp->index * SIMT_WARP + l]) return false;
     return true;
 }

@@ -144,15 +144,31 @@ struct warp {
     uint32_t at_cluster;  /* lanes that arrived at it in this phase */
 };
 
+/* How many lanes have threads: the first ones. */
+static inline uint32_t simt_thread_count(const struct warp *w)
+{
+    return SIMT_WARP - (uint32_t)__builtin_clz(w->threads);
+}
 /* The lanes, and those that repeat one of them. */
 static inline uint32_t simt_with_repeats(const struct warp *w, uint32_t m)
 {
-    uint32_t n = (uint32_t)__builtin_popcount(w->threads);
+    uint32_t n = simt_thread_count(w);
     if (w->exists == w->threads) return m;
     if (n & (n - 1)) return m | (m >> (n - 1) & 1 ? ~w->threads : 0); /* as simt_jit_thread has it */
     for (; n < SIMT_WARP; n *= 2) m |= m << n;
     return m;
 }
+/* The lane that this one repeats; itself if it has a thread. */
+static inline uint32_t simt_original(const struct warp *w, uint32_t lane)
+{
+    uint32_t n = simt_thread_count(w);
+    return lane < n ? lane : n & (n - 1) ? n - 1 : lane & (n - 1);
+}
+/* exec_repeat.c: is the instruction to be run for lanes with threads alone, where others repeat them? Does so, for
+ * those of m; gives all of m that repeat one what that has got. */
+bool simt_runs_once(const struct insn *i);
+enum event simt_run_once(char *R, const struct insn *i, uint32_t m, struct warp *w);
+void simt_repeat_result(char *R, const struct insn *i, uint32_t m, struct warp *w);
 
 struct barrier {
     uint32_t arrived[32]; /* lanes by warp */
@@ -391,6 +407,8 @@ bool simt_barrier_complete(const struct worker *k, const struct barrier *b);
 /* Which of the lanes m may run a .sync instruction whose member masks are at `masks`: those whose whole group is here.
  * The others are put aside to wait. The op works on *ready and returns what this returned. */
 enum event simt_sync(struct warp *w, const uint32_t *masks, uint32_t m, uint32_t *ready);
+/* Is it one of these, or does it look at which lanes run? */
+bool simt_is_exchange(op_function run);
 /* __syncwarp() where it is known that all 32 lanes are here and named. */
 void simt_whole_sync(struct warp *w);
 /* Lets lanes go on that wait at bar.warp.sync instructions of different lines. True when there were some. */

@@ -11,12 +11,12 @@ static uint64_t nanoseconds(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static uint64_t special_value(const struct warp *w, enum special r, uint32_t lane)
+static uint64_t special_value(const struct warp *w, enum special r, uint32_t of)
 {
     const struct worker *k = w->worker;
     const struct simt_launch *l = k->run->launch;
     const unsigned *size = k->run->cluster;
-    uint32_t below = (1u << lane) - 1, bit = 1u << lane, axis;
+    uint32_t lane = simt_original(w, of), below = (1u << lane) - 1, bit = 1u << lane, axis;
     switch (r) {
     case SR_TID_X:
     case SR_TID_Y:

@@ -44,7 +44,9 @@ struct jit_code {
     unsigned watched; /* as watched_by has it */
     struct jit_form special[SR_TID_Z + 1];
     unsigned block[3]; /* the shape of those it was last asked for, */
-    bool part;         /* and whether for their last warp, which has not 32 threads */
+    bool part;         /* and whether for their last warp, which has not 32 threads, */
+    uint32_t last;     /* but so many, */
+    bool once;         /* on which it depends */
     uint8_t *bytes;    /* NULL: there is none for this shape */
     size_t size;
     struct entry *entries;
@@ -177,34 +179,53 @@ static bool list_zones(struct jit_code *c, const struct jit *j)
     return true;
 }
 
+/* Atomics, fences, what waits for other threads or looks across lanes: such a thing is done once, or knows of lanes
+ * that repeat others (exec_repeat.c). */
+static bool may_repeat_once(const struct jit *j, const struct jit_insn *n)
+{
+    static const char *const known[] = {"atom.", "red.", "ld.", "st."};
+    const char *opcode = j->program->places[n->i - j->program->code].opcode;
+    if (simt_is_exchange(n->i->run)) return true;
+    if (n->i->memory == MEMORY_FENCE) return opcode_begins(opcode, "membar.");
+    if (!simt_runs_once(n->i) || strstr(opcode, "async")) return false;
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+        if (opcode_begins(opcode, known[k])) return true;
+    return false;
+}
+
 /* A block's last warp runs this code as a whole one, however few threads it has: lanes without a thread do once more
  * what another lane does. That is nothing more where it computes, loads, and stores the same number in the same place.
- * It would be with atomics, in what looks across lanes or tells them apart, in calls, and where threads wait for what
- * others store: then the two might see different things. The barrier is that of all threads, who need not be counted.
- * An observer is told of those lanes alone that have threads (warp->threads). */
+ * It would be in calls, and where threads wait in other ways than by looking. The barrier is that of all threads, who
+ * need not be counted. An observer is told of those lanes alone that have threads (warp->threads). */
 static bool may_repeat(const struct jit *j)
 {
     for (uint32_t k = 0; k < j->count; k++) {
         const struct jit_insn *n = &j->code[k];
-        op_function run = n->i->run;
+        const struct insn *i = n->i;
+        if (j->once && i->memory == MEMORY_STORE && i->space == PTX_GENERIC) return false; /* whose memory is it? */
+        op_function run = i->run;
         bool control = run == simt_op_bra || run == simt_op_brx || run == simt_op_exit || run == simt_op_ret;
-        bool special = n->i->mode < SR_LANEID || n->i->mode > SR_GLOBALTIMER_HI;
+        bool special = i->mode < SR_SMID || i->mode > SR_GLOBALTIMER_HI ||
+                       (i->mode >= SR_LANEMASK_EQ && i->mode <= SR_LANEMASK_GT);
         bool barrier = n->kind == JK_BARRIER && j->slots[n->reads[0]].form.kind == FORM_CONST &&
                        j->slots[n->reads[0]].form.step == 0;
-        if (run == simt_op_special ? !special : !control && n->kind != JK_NOP && !barrier && !n->plain) return false;
+        if (run == simt_op_special ? !special
+                                   : !control && n->kind != JK_NOP && !barrier && !n->plain && !may_repeat_once(j, n))
+            return false;
     }
     return true;
 }
 
-static void build(struct jit_code *c, const struct simt_program *p, int bits, const struct simt_observer *o, bool part)
+static void build(struct jit_code *c, const struct simt_program *p, int bits, const struct simt_observer *o)
 {
-    struct jit j = {.bits = bits, .program = p, .function = c->function, .range_count = c->first_range};
+    struct jit j = {
+        .bits = bits, .program = p, .function = c->function, .range_count = c->first_range, .last = c->last};
     const struct function *f = c->function;
 #ifdef __x86_64__
     j.permutes_bytes = bits == 512 && __builtin_cpu_supports("avx512vbmi");
     j.multiplies_bytes = bits == 512 && __builtin_cpu_supports("avx512vnni");
 #endif
-    if (o) j.watch = o->watch, j.quick = o->quick, j.times = o->times, j.repeats = part;
+    if (o) j.watch = o->watch, j.quick = o->quick, j.times = o->times, j.repeats = c->last != 0;
     memcpy(j.special, c->special, sizeof j.special);
     if (f->frame_bytes <= MAX_FRAME && f->end - f->setup <= MAX_CODE && simt_jit_describe(&j) && simt_jit_analyse(&j) &&
         simt_jit_write(&j) && list_entries(c, &j) && list_zones(c, &j)) {
@@ -212,6 +233,7 @@ static void build(struct jit_code *c, const struct simt_program *p, int bits, co
         c->bytes = install(&j.x, c->size);
         c->end_range = j.range_count;
         c->repeats = may_repeat(&j);
+        c->once = j.once;
         const struct entry *first = c->entries; /* of the function's start */
         if (c->bytes && !j.impure && !first->count) c->start = c->bytes + first->at;
         if (c->bytes) c->all = c->bytes + x86_offset(&j.x, j.all_label);
@@ -250,15 +272,21 @@ struct wish {
     const struct jit_code *full;
 };
 
-/* 0: for no observer, else by its way of watching; one is not told of the last warp's lanes as of others. */
+/* 0: for no observer, else by its way of watching. */
 static unsigned watched_by(const struct wish *w)
 {
-    return w->observer ? 1 + 2 * w->observer->way + w->part : 0;
+    return w->observer ? 1 + w->observer->way : 0;
+}
+
+static uint32_t last_of(const struct wish *w)
+{
+    return w->part ? w->block[0] * w->block[1] * w->block[2] % SIMT_WARP : 0;
 }
 
 static bool is_of(const struct jit_code *c, const struct wish *w)
 {
     return c->function == w->function && c->watched == watched_by(w) &&
+           (c->last == last_of(w) || (c->last && w->part && !c->once)) &&
            (!w->full || c == w->full || c->first_range >= w->full->end_range);
 }
 
@@ -272,9 +300,10 @@ static struct jit_code *code_of_forms(struct jit_code **list, const struct wish 
     if (!c && (c = rt_calloc(1, sizeof *c))) {
         c->function = w->function;
         c->watched = watched_by(w);
+        c->last = last_of(w);
         c->first_range = w->full ? w->full->end_range : 0;
         memcpy(c->special, special, sizeof special);
-        build(c, w->program, vector_bits(), w->observer, w->part);
+        build(c, w->program, vector_bits(), w->observer);
         c->next = *list;
         *list = c;
     }

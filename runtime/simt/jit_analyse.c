@@ -285,6 +285,7 @@ struct jit_form simt_jit_form_of(const struct jit *j, const struct jit_insn *n, 
     case JK_SPECIAL:
         if (n >= j->code + j->start && (n->wide || i->mode < SR_CTAID_X || i->mode > SR_CTAID_Z)) return any();
         if (i->mode <= SR_TID_Z) return j->special[i->mode];
+        if (i->mode == SR_LANEID && j->last) return any();
         if (i->mode == SR_LANEID) return with_zeros(linear(false, 1, 16, true), MOST_ZEROS);
         return i->mode >= SR_LANEMASK_EQ && i->mode <= SR_LANEMASK_GT ? any() : linear(false, 0, 0, true);
     case JK_INTEGER: return integer_result(n, f);

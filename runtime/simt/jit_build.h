@@ -90,10 +90,10 @@ struct jit_place {
 
 enum { JIT_ROWS = 16, JIT_PARAMETERS = 512, JIT_ZONES = 256, JIT_WORDS = 64 };
 struct jit {
-    int bits;            /* of a vector: 512 with AVX-512, 256 with AVX2 */
-    bool repeats;        /* watched code for a last warp, some of whose lanes repeat others: it claims nothing for 32 */
-    bool permutes_bytes; /* of a whole vector: AVX-512 VBMI */
-    bool multiplies_bytes; /* and adds up the products: AVX-512 VNNI */
+    int bits;           /* of a vector: 512 with AVX-512, 256 with AVX2 */
+    uint32_t last;      /* not 0: for a last warp of so many threads, whose other lanes repeat them */
+    bool once, repeats; /* it does what they must not; `last`, and watched: it claims nothing for 32 */
+    bool permutes_bytes, multiplies_bytes; /* of a whole vector, and adds up: AVX-512 VBMI and VNNI */
     const struct simt_program *program;
     const struct function *function;
     const uint8_t *watch; /* of the observer, as `quick`; NULL: none */
@@ -130,11 +130,10 @@ struct jit {
     int round_label; /* where the block at hand begins its next round with values in registers; -1: it does not */
     int again_label; /* where the block at hand begins its next round, when it walks; else -1 */
     int walk_count;  /* its loads that do */
-    int leave_label, all_label, exit_label, next_label, fill_label;
+    int leave_label, all_label, exit_label, next_label, fill_label, guard_label;
     int scale;                       /* the log of what the sum at hand is to multiply the number before it by, whose
                                         register holds it as it was: jit_numbers.c's scale_of */
     const struct jit_block *carried; /* the block whose first instruction finds registers as they are; NULL: none */
-    int guard_label;
     const struct jit_insn *test;     /* the comparison that the branch at the end of the block is to make; NULL: none */
     int behind_label;                /* of what simt_jit_otherwise wrote for the instruction at hand; -1: nothing */
     int row_labels[JIT_ROWS];        /* the latter + 1 */
@@ -323,6 +322,7 @@ bool simt_jit_is_test(const struct jit *j, const struct jit_insn *n);
 void simt_jit_test(struct jit *j, const struct jit_insn *n);
 void simt_jit_select(struct jit *j, const struct jit_insn *n);
 void simt_jit_predicates(struct jit *j, const struct jit_insn *n);
+void simt_jit_repeat_loaded(struct jit *j, const struct jit_insn *n); /* other lanes get what those with threads did */
 void simt_jit_shuffle(struct jit *j, const struct jit_insn *n);
 void simt_jit_vote(struct jit *j, const struct jit_insn *n);
 void simt_jit_integer(struct jit *j, const struct jit_insn *n, struct jit_form f);

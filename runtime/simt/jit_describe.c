@@ -60,6 +60,7 @@ static bool add_memory(struct jit *j, struct jit_insn *n, const char *letters)
         if (!(n->kind == JK_LOAD ? add_write(j, n, data[k], letters[0]) : add_read(j, n, data[k], letters[0])))
             return false;
     if ((i->flags & F_SPIN) || (n->op == 2 && !simt_jit_is_local(j, n))) n->kind = JK_CALL;
+    if (j->last && j->once && !n->op && (n->kind == JK_STORE || n->wide)) n->kind = JK_CALL;
     return true;
 }
 
@@ -161,7 +162,7 @@ static bool describe_exchange(struct jit *j, struct jit_insn *n, const char *let
 {
     const struct insn *i = n->i;
     uint32_t members = n->kind == JK_NOP ? i->a : i->extra;
-    bool full = is_constant(j, members) && (uint32_t)j->slots[slot_at(j, members, 0)].form.step == FULL, ok;
+    bool full = is_constant(j, members) && (uint32_t)j->slots[slot_at(j, members, 0)].form.step == FULL && !j->last, ok;
     if (n->kind == JK_VOTE) {
         ok = add_read(j, n, i->a, 'p') && add_read(j, n, i->extra, 'w') && add_write(j, n, i->d, i->mode ? 'p' : 'w');
     } else {
@@ -267,9 +268,20 @@ static bool find_constants(struct jit *j)
     return found;
 }
 
+/* Does the function what lanes without a thread must not do again, or look at what does? */
+static bool does_once(const struct jit *j)
+{
+    for (uint32_t k = j->function->setup; k < j->function->end; k++) {
+        const struct insn *i = &j->program->code[k];
+        if (i->memory == MEMORY_ATOMIC || (i->memory && i->flags & F_SPIN) || simt_is_exchange(i->run)) return true;
+    }
+    return false;
+}
+
 bool simt_jit_describe(struct jit *j)
 {
     const struct function *f = j->function;
+    j->once = does_once(j);
     j->first = f->setup;
     j->count = f->end - f->setup;
     j->start = f->start - f->setup;

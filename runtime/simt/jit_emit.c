@@ -207,7 +207,8 @@ static enum event run_watched(char *R, const struct insn *i, uint32_t m, struct 
 {
     struct simt_observer *o = w->worker->observer;
     enum event ev = o->before(o, w, i, &m);
-    if (ev == EV_NEXT && m) ev = i->run(R, i, m, w);
+    bool once = w->exists != w->threads && simt_runs_once(i);
+    if (ev == EV_NEXT && m) ev = once ? simt_run_once(R, i, m, w) : i->run(R, i, m, w);
     simt_noted_is_done(w->worker);
     return ev;
 }
@@ -216,7 +217,9 @@ static enum event run_watched(char *R, const struct insn *i, uint32_t m, struct 
 static void run_op(struct jit *j, const struct jit_insn *n)
 {
     struct x86 *x = &j->x;
-    op_function run = simt_jit_is_watched(j, n->i) ? run_watched : n->i->run;
+    op_function run = simt_jit_is_watched(j, n->i)      ? run_watched
+                      : j->last && simt_runs_once(n->i) ? simt_run_once
+                                                        : n->i->run;
     x86_mem_imm(x, ALU_MOV, false, WARP(pc), (int32_t)j->pc);
     x86_rr(x, ALU_MOV, true, RDI, REG_FRAME);
     x86_load_imm(x, RSI, (uint64_t)(uintptr_t)n->i);
@@ -445,6 +448,7 @@ static void access(struct jit *j, const struct jit_insn *n)
     else
         native = j->alone ? simt_jit_alone_access(j, n) : simt_jit_memory(j, n) || simt_jit_gather(j, n);
     if (!native) call_op(j, n);
+    if (native && j->last && j->once && n->kind == JK_LOAD && !n->op && !j->alone) simt_jit_repeat_loaded(j, n);
     bool noted = native && n->kind == JK_STORE && n->i->space == PTX_GLOBAL && simt_jit_is_watched(j, n->i);
     if (noted) x86_mem_imm(&j->x, ALU_MOV, false, WORKER(quiet.noted), 0);
     if (!native || n->kind != JK_LOAD || n->detail || n->i->size > 2) return;
@@ -507,7 +511,7 @@ static void pass_lives(struct jit *j, const struct jit_insn *n)
 static const struct jit_insn *write_joined(struct jit *j, const struct jit_insn *n)
 {
     int regs[JIT_PARTS];
-    if (j->alone || !simt_jit_load_indexed(j, n, regs)) {
+    if (j->alone || (j->last && j->once) || !simt_jit_load_indexed(j, n, regs)) {
         write_insn(j, n);
         return n;
     }

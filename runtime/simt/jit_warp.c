@@ -28,21 +28,43 @@ static void permute(struct jit *j, const int *parts, const uint32_t from[SIMT_WA
     }
 }
 
+/* Lane by lane from another one, of 4 bytes each. */
+static void exchange(struct jit *j, uint16_t slot, const uint32_t from[SIMT_WARP], int *regs)
+{
+    int parts[JIT_PARTS] = {0};
+    for (int k = 0; k < simt_jit_part_count(j, false); k++) parts[k] = simt_jit_part(j, slot, k);
+    if (simt_jit_is_avx2(j))
+        simt_jit_avx2_shuffle(j, parts, from, regs);
+    else
+        permute(j, parts, from, regs);
+}
+
+void simt_jit_repeat_loaded(struct jit *j, const struct jit_insn *n)
+{
+    uint32_t from[SIMT_WARP], t = j->last;
+    int regs[JIT_PARTS];
+    for (uint32_t l = 0; l < SIMT_WARP; l++) from[l] = l < t ? l : t & (t - 1) ? t - 1 : l & (t - 1);
+    for (int w = 0; w < n->write_count; w++) {
+        struct jit_form f = j->places[n->writes[w]].form;
+        if (form_is_uniform(f)) continue;
+        j->failed |= form_is_scalar(f) || n->wide; /* there are none */
+        j->gpr_pins = j->vector_pins = 0;
+        exchange(j, n->writes[w], from, regs);
+        simt_jit_define_vector(j, n->writes[w], regs);
+    }
+}
+
 void simt_jit_shuffle(struct jit *j, const struct jit_insn *n)
 {
     uint32_t from[SIMT_WARP];
     uint32_t inside = shuffle_pattern(n->i->mode, (uint32_t)j->places[n->reads[1]].form.step,
                                       (uint32_t)j->places[n->reads[2]].form.step, from);
-    int parts[JIT_PARTS] = {0}, regs[JIT_PARTS], p[2] = {0, 0}, w = 0;
-    for (int k = 0; k < simt_jit_part_count(j, false); k++) parts[k] = simt_jit_part(j, n->reads[0], k);
+    int regs[JIT_PARTS], p[2] = {0, 0}, w = 0;
     if (n->i->d2 != SLOT_SINK) {
         p[0] = simt_jit_new_gpr(j);
         x86_load_imm(&j->x, p[0], inside);
     }
-    if (simt_jit_is_avx2(j))
-        simt_jit_avx2_shuffle(j, parts, from, regs);
-    else
-        permute(j, parts, from, regs);
+    exchange(j, n->reads[0], from, regs);
     simt_jit_define_vector(j, n->writes[w++], regs);
     if (n->i->d2 != SLOT_SINK) simt_jit_define_scalar(j, n->writes[w], (struct jit_form){FORM_ANY, 0, 0, 0}, p);
 }

@@ -3,34 +3,45 @@
 #include <string.h>
 #include "runtime/simt/exec.h"
 
-/* Lanes of m whose whole group, as their masks name it, is here. */
+/* Lanes of m whose whole group, as their masks name it, is here. Groups are of lanes with threads; those that repeat
+ * them go with them. */
 static uint32_t complete_groups(const struct warp *w, const uint32_t *masks, uint32_t m)
 {
     uint32_t ready = 0;
-    EACH_LANE(l, m)
+    EACH_LANE(l, m & w->threads)
     {
-        uint32_t need = masks[l] & w->alive;
+        uint32_t need = masks[l] & w->alive & w->threads;
         ready |= (uint32_t)((need & ~m) == 0) << l;
     }
-    return ready;
+    return m & simt_with_repeats(w, ready);
+}
+
+/* Have all of a warp's threads come, and name each other? Not of a warp some of whose lanes have no thread to repeat.
+ */
+static bool are_all_here(const struct warp *w, const uint32_t *masks, uint32_t m)
+{
+    uint32_t named = FULL;
+    if (m != FULL) return false;
+    for (uint32_t l = 0; l < SIMT_WARP; l++) named &= masks[l];
+    return !(w->threads & ~named);
 }
 
 static void tell_observer(struct warp *w, const uint32_t *masks, uint32_t m, bool orders)
 {
     struct simt_observer *o = w->worker->observer;
-    if (o && o->warp_sync && m) o->warp_sync(o, w, masks, m, orders);
+    if (o && o->warp_sync && m & w->threads) o->warp_sync(o, w, masks, m & w->threads, orders);
 }
 
 static enum event sync_lanes(struct warp *w, const uint32_t *masks, uint32_t m, bool orders, uint32_t *ready)
 {
     struct split *s = &w->splits[w->current];
-    bool all = m == FULL && simt_names_all(masks);
+    bool all = m == FULL && simt_names_all(masks), here = all || are_all_here(w, masks, m);
     *ready = 0;
-    EACH_LANE(l, all ? 0 : m)
+    EACH_LANE(l, here ? 0 : m & w->threads)
     if (!(masks[l] >> l & 1))
         return simt_fault_set(w, (int)l, SIMT_FAULT_BARRIER, "lane %u executes %s with the mask 0x%08x, which lacks it",
                               l, w->worker->program->places[w->pc].opcode, masks[l]);
-    *ready = all ? FULL : complete_groups(w, masks, m);
+    *ready = here ? m : complete_groups(w, masks, m);
     if (w->worker->observer) tell_observer(w, all ? NULL : masks, *ready, orders);
     uint32_t wait = m & ~*ready;
     if (!wait) return EV_NEXT;
@@ -112,21 +123,30 @@ static uint32_t find_sources(uint8_t mode, const uint32_t *b, const uint32_t *c,
     return inside;
 }
 
+/* What came out for lanes with threads, also to those of the lanes that repeat them. */
+static void give(const struct warp *w, uint32_t *d, const uint32_t *out, uint32_t lanes)
+{
+    EACH_LANE(l, lanes & w->threads) d[l] = out[l];
+    EACH_LANE(l, lanes & ~w->threads) d[l] = out[simt_original(w, l)];
+}
+
 static enum event op_shfl(char *R, const struct insn *i, uint32_t m, struct warp *w)
 {
     const uint32_t *a = u32_at(R, i->a), *masks = u32_at(R, i->extra);
     uint32_t *d = u32_at(R, i->d), *pred = u32_at(R, i->d2), ready, from[SIMT_WARP], out[SIMT_WARP];
     enum event ev = simt_sync(w, masks, m, &ready);
     if (ev == EV_FAULT) return ev;
-    uint32_t inside = find_sources(i->mode, u32_at(R, i->b), u32_at(R, i->c), from) & ready;
-    if (ready == FULL && simt_names_all(masks)) {
+    uint32_t real = ready & w->threads;
+    uint32_t inside =
+        simt_with_repeats(w, find_sources(i->mode, u32_at(R, i->b), u32_at(R, i->c), from) & real) & ready;
+    if (real == FULL && simt_names_all(masks)) {
         for (uint32_t l = 0; l < SIMT_WARP; l++) out[l] = a[from[l]];
         memcpy(d, out, sizeof out);
     } else {
         /* What a lane that takes no part would give is undefined, and harmless where nobody uses it: reductions over
          * fewer lanes than 32 read past their end. The reader gets its own value, as it does out of range. */
-        EACH_LANE(l, ready) out[l] = a[masks[l] & ready & 1u << from[l] ? from[l] : l];
-        EACH_LANE(l, ready) d[l] = out[l];
+        for (uint32_t l = 0; l < SIMT_WARP; l++) out[l] = a[masks[l] & real & 1u << from[l] ? from[l] : l];
+        give(w, d, out, ready);
     }
     *pred = (*pred & ~ready) | inside;
     return ev;
@@ -140,16 +160,17 @@ static enum event op_vote(char *R, const struct insn *i, uint32_t m, struct warp
     uint32_t *d = u32_at(R, i->d), yes = *u32_at(R, i->a), ready, result = 0;
     enum event ev = simt_sync(w, masks, m, &ready);
     if (ev == EV_FAULT) return ev;
-    uint32_t group[SIMT_WARP];
-    EACH_LANE(l, ready) group[l] = masks[l] & ready;
-    EACH_LANE(l, ready)
+    uint32_t real = ready & w->threads, out[SIMT_WARP];
+    EACH_LANE(l, real)
     {
-        uint32_t votes = yes & group[l];
-        if (i->mode == VOTE_BALLOT) d[l] = votes;
-        bool all = votes == group[l];
+        uint32_t group = masks[l] & real, votes = out[l] = yes & group;
+        bool all = votes == group;
         result |= (uint32_t)(i->mode == VOTE_ALL ? all : i->mode == VOTE_ANY ? votes != 0 : all || !votes) << l;
     }
-    if (i->mode != VOTE_BALLOT) *d = (*d & ~ready) | result;
+    if (i->mode == VOTE_BALLOT)
+        give(w, d, out, ready);
+    else
+        *d = (*d & ~ready) | (ready & simt_with_repeats(w, result));
     return ev;
 }
 
@@ -158,8 +179,9 @@ static enum event match(char *R, const struct insn *i, uint32_t m, struct warp *
     uint32_t ready, inside = 0, out[SIMT_WARP], masks[SIMT_WARP];
     enum event ev = simt_sync(w, u32_at(R, i->extra), m, &ready);
     if (ev == EV_FAULT) return ev;
-    EACH_LANE(l, ready) masks[l] = u32_at(R, i->extra)[l] & ready;
-    EACH_LANE(l, ready)
+    uint32_t real = ready & w->threads;
+    EACH_LANE(l, real) masks[l] = u32_at(R, i->extra)[l] & real;
+    EACH_LANE(l, real)
     {
         uint32_t same = 0;
         EACH_LANE_OF(j, masks[l])
@@ -171,9 +193,9 @@ static enum event match(char *R, const struct insn *i, uint32_t m, struct warp *
         out[l] = i->mode ? (all ? masks[l] : 0) : same;
         inside |= (uint32_t)all << l;
     }
-    EACH_LANE(l, ready) u32_at(R, i->d)[l] = out[l];
+    give(w, u32_at(R, i->d), out, ready);
     uint32_t *pred = u32_at(R, i->d2);
-    *pred = (*pred & ~ready) | inside;
+    *pred = (*pred & ~ready) | (ready & simt_with_repeats(w, inside));
     return ev;
 }
 static enum event op_match32(char *R, const struct insn *i, uint32_t m, struct warp *w)
@@ -218,39 +240,40 @@ static enum event op_redux(char *R, const struct insn *i, uint32_t m, struct war
     uint32_t ready, out[SIMT_WARP];
     enum event ev = simt_sync(w, masks, m, &ready);
     if (ev == EV_FAULT) return ev;
-    EACH_LANE(l, ready)
+    uint32_t real = ready & w->threads;
+    EACH_LANE(l, real)
     {
-        uint32_t group = masks[l] & ready, bits = i->count > 1 ? 0x7fffffff : FULL; /* .abs */
+        uint32_t group = masks[l] & real, bits = i->count > 1 ? 0x7fffffff : FULL; /* .abs */
         uint32_t value = a[__builtin_ctz(group)] & bits;
         group &= group - 1;
         EACH_LANE_OF(j, group) value = combine(i, value, a[j] & bits);
         out[l] = value;
     }
-    EACH_LANE(l, ready) u32_at(R, i->d)[l] = out[l];
+    give(w, u32_at(R, i->d), out, ready);
     return ev;
 }
 
 static enum event op_elect(char *R, const struct insn *i, uint32_t m, struct warp *w)
 {
     const uint32_t *masks = u32_at(R, i->extra);
-    uint32_t ready, leaders = 0;
+    uint32_t ready, leaders = 0, out[SIMT_WARP];
     enum event ev = simt_sync(w, masks, m, &ready);
     if (ev == EV_FAULT) return ev;
-    EACH_LANE(l, ready)
+    uint32_t real = ready & w->threads;
+    EACH_LANE(l, real)
     {
-        uint32_t leader = (uint32_t)__builtin_ctz(masks[l] & ready);
-        u32_at(R, i->d)[l] = leader;
-        leaders |= (uint32_t)(leader == l) << l;
+        out[l] = (uint32_t)__builtin_ctz(masks[l] & real);
+        leaders |= (uint32_t)(out[l] == l) << l;
     }
+    give(w, u32_at(R, i->d), out, ready);
     uint32_t *p = u32_at(R, i->d2);
-    *p = (*p & ~ready) | leaders;
+    *p = (*p & ~ready) | (ready & simt_with_repeats(w, leaders));
     return ev;
 }
 
 static enum event op_activemask(char *R, const struct insn *i, uint32_t m, struct warp *w)
 {
-    (void)w;
-    EACH_LANE(l, m) u32_at(R, i->d)[l] = m;
+    EACH_LANE(l, m) u32_at(R, i->d)[l] = m & w->threads;
     return EV_NEXT;
 }
 
@@ -261,3 +284,10 @@ static const struct op_row rows[] = {
     {"+elect", "", op_elect, NULL, 0},         {"+activemask", "", op_activemask, NULL, 0},
 };
 const struct op_table simt_ops_warp = {rows, sizeof rows / sizeof *rows};
+
+bool simt_is_exchange(op_function run)
+{
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
+        if (rows[k].run == run) return true;
+    return false;
+}

@@ -177,8 +177,8 @@ static enum event run_generated(struct warp *w, struct split *s)
     return EV_FAULT;
 }
 
-/* The loop, compiled twice: `watched` is a constant. */
-static inline __attribute__((always_inline)) enum outcome run_splits(struct warp *w, bool watched)
+/* The loop, compiled three times: `watched`, and else `repeats` (some lanes repeat others), are constants. */
+static inline __attribute__((always_inline)) enum outcome run_splits(struct warp *w, bool watched, bool repeats)
 {
     struct simt_observer *observer = watched ? w->worker->observer : NULL;
     const struct insn *code = w->code;
@@ -217,7 +217,7 @@ static inline __attribute__((always_inline)) enum outcome run_splits(struct warp
                     continue;
                 }
             }
-            ev = i->run(R, i, m, w);
+            ev = repeats && simt_runs_once(i) ? simt_run_once(R, i, m, w) : i->run(R, i, m, w);
             if (watched) simt_noted_is_done(w->worker);
             if (__builtin_expect(ev == EV_NEXT, 1)) {
                 pc++;
@@ -248,12 +248,12 @@ static inline __attribute__((always_inline)) enum outcome run_splits(struct warp
 
 static enum outcome run_warp(struct warp *w)
 {
-    return run_splits(w, false);
+    return w->exists == w->threads ? run_splits(w, false, false) : run_splits(w, false, true);
 }
 
 static enum outcome run_watched(struct warp *w)
 {
-    return run_splits(w, true);
+    return run_splits(w, true, w->exists != w->threads);
 }
 
 static bool make_entry_frame(struct warp *w)
@@ -332,8 +332,8 @@ static void report_deadlock(struct worker *k)
     const char *op = k->program->places[s->pc].opcode;
     if (s->state == SPLIT_SYNC) {
         simt_fault_set(w, lane, SIMT_FAULT_DEADLOCK,
-                       "deadlock: lanes 0x%08x of a warp wait at %s for lanes of its mask that never arrive", s->mask,
-                       op);
+                       "deadlock: lanes 0x%08x of a warp wait at %s for lanes of its mask that never arrive",
+                       s->mask & w->threads, op);
         return;
     }
     if (s->barrier == CLUSTER_BARRIER) {

@@ -189,6 +189,11 @@ case("matmul_few 4x4", function() few.matmul_few({ 40, 40 }, { 4, 4 })(fi, fb, f
 case("matmul_few 10x10", function() few.matmul_few({ 16, 16 }, { 10, 10 })(fi, fb, fo, 160) end)
 case("add_few 10", function() few.add_few(10000, 10)(fi, fb, fo, 99990) end)
 case("add_few 48", function() few.add_few(n // 48, 48)(fi, fb, fo, n) end)
+case("count_few 10", function() few.count_few(1, 10)(ii, tot, 100000) end)
+case("half_sum 16", function() few.half_sum(n // 64, 16)(fi, fo) end)
+case("sum_few 48", function() few.sum_few(16, 48)(fi, fo, n) end)
+case("sum_few 100", function() few.sum_few(16, 100)(fi, fo, n) end)
+case("bins_few 48", function() few.bins_few(16, 48)(ii, tot, n // 4) end)
 case("align_few", function() few.align_few(1024, 16)(ii, ii, oi, 10) end)
 
 local rows = {}

@@ -89,4 +89,45 @@ __global__ void align_few(const int *match, const int *edge, int *out, int penal
     }
     for (int k = 0; k < 16; k++) out[at + 16 * k + t] = s[k + 1][t + 1];
 }
+
+// What fewer threads than a warp has lanes do together: a count, sums of half warps, of a block, and by bins.
+__global__ void count_few(const int *x, int *counts, int n)
+{
+    for (int i = threadIdx.x; i < n; i += blockDim.x) atomicAdd(&counts[x[i] & 63], 1);
+}
+
+__global__ void half_sum(const float *x, float *sums)
+{
+    float v = x[blockIdx.x * blockDim.x + threadIdx.x];
+    for (int d = 8; d > 0; d /= 2) v += __shfl_down_sync(0xffff, v, d);
+    if (threadIdx.x == 0) sums[blockIdx.x] = v;
+}
+
+__global__ void sum_few(const float *x, float *sum, int n)
+{
+    __shared__ float part[32];
+    int t = threadIdx.x, lane = t % 32, here = blockDim.x - (t - lane);
+    unsigned mask = here >= 32 ? ~0u : (1u << here) - 1;
+    float v = 0;
+    for (int i = blockIdx.x * blockDim.x + t; i < n; i += gridDim.x * blockDim.x) v += x[i];
+    for (int d = 16; d > 0; d /= 2) {
+        float other = __shfl_down_sync(mask, v, d);
+        if (lane + d < here) v += other;
+    }
+    if (lane == 0) part[t / 32] = v;
+    __syncthreads();
+    if (t > 0) return;
+    for (int w = 1; w < (blockDim.x + 31) / 32; w++) v += part[w];
+    atomicAdd(sum, v);
+}
+
+__global__ void bins_few(const int *x, int *counts, int n)
+{
+    __shared__ int s[64];
+    for (int i = threadIdx.x; i < 64; i += blockDim.x) s[i] = 0;
+    __syncthreads();
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) atomicAdd(&s[x[i] & 63], 1);
+    __syncthreads();
+    for (int i = threadIdx.x; i < 64; i += blockDim.x) atomicAdd(&counts[i], s[i]);
+}
 }

@@ -124,7 +124,7 @@ local function phase(r, depth, kinds)
   return table.concat(out, "\n")
 end
 
--- A last warp of fewer than 32 threads exchanges nothing, and has code of its own only without atomics.
+-- A last warp of fewer than 32 threads exchanges nothing here; without atomics its accesses are those of full warps.
 local ALL, APART, PLAIN = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 }, { 1, 2, 7, 8, 9, 10 }, { 1, 2, 7, 8, 10 }
 
 local function make_body(r, threads)
