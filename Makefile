@@ -204,7 +204,7 @@ HERE := $(if $(shell grep -m1 -w avx512bw /proc/cpuinfo 2>/dev/null),v4,v3)
 ifneq ($(and $(X86),$(SAN)),)
 ELSEWHERE := $(filter-out %_$(HERE).o,$(foreach v,base v3 v4,$(addprefix $(BUILD)/obj/kernels/loops_,$(v).o narrow_$(v).o random_$(v).o fft_$(v).o product_$(v).o)))
 ELSEWHERE += $(if $(filter v3,$(HERE)),$(BUILD)/obj/runtime/simt/vector_avx512.o)
-# TSan's tests (THREADS in tests/run.py) come by neither of the faces' threads, sort nothing and have AVX2 at least.
+# TSan's tests (THREADS in tests/run.py) come by neither of the faces' threads, sort no long rows and have AVX2 at least.
 ELSEWHERE += $(if $(findstring thread,$(SAN)),$(filter $(BUILD)/obj/jupyter/% $(BUILD)/obj/repl/%,$(OBJ)) \
   $(BUILD)/obj/kernels/quicksort.o $(BUILD)/obj/runtime/simt/vector_base.o)
 $(BUILD)/obj/kernels/quicksort.o: ALL_CFLAGS += $(if $(filter v3,$(HERE)),-DKN_AVX2_ALONE)
