@@ -306,6 +306,30 @@ t.test("lanes go on with the old value that the lane they repeat has got, also w
   end, { 1, 2, 5, 8, 10, 16, 17, 31 })
 end)
 
+t.test("what lanes without a thread keep in shared memory is what the lane they repeat has got from an atomic", function()
+  local k = gpu.kernel [[
+  __global__ void k(int *x, int *y, int *z) {
+    __shared__ int s[64], u[64];
+    int t = threadIdx.x;
+    x[t] = t;
+    __threadfence();
+    s[t] = atomicAdd(&z[0], 1);
+    u[t] = *(volatile int *)&z[1];
+    __syncthreads();
+    y[t] = s[t] + 100 * u[t];
+  }]]
+  for _, n in ipairs { 1, 2, 5, 8, 10, 16, 17, 31, 33, 40 } do
+    for _, checks in ipairs { true, false } do
+      local y, z = gpu.zeros(n, "int32"), gpu.array({ 7, 3 }, "int32")
+      local function launch() k(1, n)(gpu.zeros(n, "int32"), y, z) end
+      local found = checks and gpu.check(launch) or launch() or {}
+      t.eq(#found, 0)
+      local all = y:sort():totable()
+      for l = 1, n do t.eq(all[l], 306 + l, n) end
+    end
+  end
+end)
+
 t.test("what one lane has given away is not stored again", function()
   local k = gpu.kernel [[
   __global__ void add(int *locks, int *sums) {
