@@ -122,6 +122,26 @@ static void advise_race(const struct simt_report *r, struct rt_report *out, bool
                  r->across_warps ? "" : "lanes of a warp are not in step: ", barrier, where);
 }
 
+/* Two atomics, of which one is so for its block alone. */
+static void describe_scope(struct rt_report *out, const char *what, bool one_line)
+{
+    const struct rt_party *a = &out->first, *b = &out->other;
+    if (one_line && a->access == b->access)
+        snprintf(out->message, sizeof out->message, "%s %s by several blocks, though its scope is a block", what,
+                 rt_past_verb(a));
+    else if (one_line)
+        snprintf(out->message, sizeof out->message, "%s %s and %s by several blocks, though the scope is a block", what,
+                 rt_past_verb(a), rt_past_verb(b));
+    else
+        snprintf(out->message, sizeof out->message,
+                 "%s %s here and %s in line %d by another block, though the scope of one of them is a block", what,
+                 rt_past_verb(a), rt_past_verb(b), b->line);
+    snprintf(
+        out->hint, sizeof out->hint,
+        "atomics of block scope (atomicAdd_block, thread_scope_block, .cta) are atomic among the threads of one block: "
+        "use those of the device, such as atomicAdd or thread_scope_device");
+}
+
 void rt_describe_race(const struct rt_scene *x, const struct simt_report *r, struct rt_report *out, const char *what)
 {
     const struct rt_party *a = &out->first, *b = &out->other;
@@ -155,6 +175,10 @@ void rt_describe_race(const struct rt_scene *x, const struct simt_report *r, str
         return;
     }
     bool one_line = a->line == b->line && !strcmp(a->file, b->file);
+    if (r->of_block) {
+        describe_scope(out, what, one_line);
+        return;
+    }
     char lines[80] = "";
     if (!one_line && a->line < b->line) snprintf(lines, sizeof lines, " between lines %d and %d", a->line, b->line);
     if (!one_line && a->line > b->line) snprintf(lines, sizeof lines, " between lines %d and %d", b->line, a->line);

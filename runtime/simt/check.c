@@ -87,9 +87,9 @@ static unsigned add_site(struct simt_check *c, const struct site *s)
         const struct site *o = &c->sites[base + k];
         const struct place *there = &c->program->places[o->pc];
         if (o->access == s->access && o->strong == s->strong && o->is_volatile == s->is_volatile &&
-            o->guesses == s->guesses && o->copies == s->copies && o->fetches == s->fetches && o->fails == s->fails &&
-            o->bulk == s->bulk && !o->reading == !s->reading && there->file == at->file && there->line == at->line &&
-            there->column == at->column)
+            o->of_block == s->of_block && o->guesses == s->guesses && o->copies == s->copies &&
+            o->fetches == s->fetches && o->fails == s->fails && o->bulk == s->bulk && !o->reading == !s->reading &&
+            there->file == at->file && there->line == at->line && there->column == at->column)
             return base + k;
     }
     if (*count == MAX_SITES / 2) return base + MAX_SITES / 2 - 1;
@@ -137,6 +137,7 @@ static unsigned site_at(struct simt_check *c, uint32_t pc)
     struct site s = {.pc = pc, .access = frees ? ACCESS_FREE : access_by(i)}, reading;
     s.strong = s.access == ACCESS_ATOMIC || i->flags & F_SPIN;
     s.is_volatile = s.strong && s.access != ACCESS_ATOMIC && !is_relaxed(c->program->places[pc].opcode);
+    s.of_block = s.strong && i->space != PTX_SHARED && strstr(c->program->places[pc].opcode, ".cta");
     s.guesses = !s.strong && c->program->places[pc].guesses;
     bool copy = opcode_begins(c->program->places[pc].opcode, "cp.async.");
     s.copies = copy && i->memory == MEMORY_STORE;
@@ -177,6 +178,7 @@ static void watch_one(struct simt_check *c, const struct function *f, uint32_t p
     const struct simt_program *p = c->program;
     const struct insn *i = &p->code[pc];
     const char *opcode = p->places[pc].opcode;
+    const unsigned *grid = c->launch->grid;
     if (is_known_constant(p, f, pc)) return;
     c->watch[pc] = (uint8_t)watched_of(p, i, opcode);
     if (c->watch[pc] == WATCH_TEXELS && !c->follows_texels) c->watch[pc] = WATCH_NOT;
@@ -184,6 +186,7 @@ static void watch_one(struct simt_check *c, const struct function *f, uint32_t p
         c->watch[pc] == WATCH_TEXELS)
         c->site_of[pc] = (uint16_t)site_at(c, pc);
     c->untracked |= is_untracked(opcode);
+    c->scoped |= c->sites[c->site_of[pc]].of_block && (grid[0] > 1 || grid[1] > 1 || grid[2] > 1);
     simt_parts_watch(c, pc);
     bool shared = i->space == PTX_SHARED || i->space == PTX_GENERIC || i->flags & F_GENERIC;
     c->narrow |= i->memory && i->memory != MEMORY_FENCE && i->size < 4 && shared;
@@ -485,6 +488,7 @@ struct simt_check *simt_check_new(const struct simt_extent *extents, size_t coun
     struct simt_check *c = rt_calloc(1, sizeof *c);
     if (c) {
         pthread_mutex_init(&c->lock, NULL);
+        pthread_mutex_init(&c->scoped_lock, NULL);
         for (int k = 0; k < LOG_STRIPES; k++) {
             pthread_mutex_init(&c->stripes[k].lock, NULL);
             pthread_mutex_init(&c->order[k].lock, NULL);
@@ -526,6 +530,7 @@ void simt_check_free(struct simt_check *c)
         simt_histories_clear(&c->listed[k].of);
         pthread_mutex_destroy(&c->listed[k].lock);
     }
+    simt_scope_free(c);
     pthread_mutex_destroy(&c->lock);
     free(c->watch);
     free(c->runs);

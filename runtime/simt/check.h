@@ -6,8 +6,8 @@
  * A race is two accesses of different threads to the same bytes, at least one of them a write, that nothing orders:
  * neither barriers (of the block, or of lanes of a warp) nor a fence and an atomic or volatile access that another
  * thread sees. A call of free is a write. Which of them ran first does not matter, so a race is found in every run.
- * Lanes of a warp are not in step. Atomic and volatile accesses don't race with each other, nor do writes of the same
- * value.
+ * Lanes of a warp are not in step. Atomic and volatile accesses don't race with each other, but where the scope of one
+ * is its block and the other is another block's, nor do writes of the same value.
  *
  * A wrong access is left out (a load gives 0) and the launch goes on. */
 #ifndef SIMT_CHECK_H
@@ -63,7 +63,8 @@ struct simt_report {
     bool across_warps, across_blocks; /* CHECK_RACE: seen between threads of different ones */
     bool in_grid;                     /* CHECK_RACE: the launch has several blocks */
     enum simt_under_way under_way;    /* CHECK_RACE: the first is a copy that the other thread has not waited for */
-    bool in_cluster;                  /* of shared memory that blocks of a cluster touch */
+    bool of_block;           /* CHECK_RACE: of two atomic or volatile accesses, one of block scope, by two blocks */
+    bool in_cluster;         /* of shared memory that blocks of a cluster touch */
     bool exited;             /* CHECK_BARRIER: the other thread has ended, at its line; CHECK_ABSENT: a block */
     bool in_heap;            /* near what malloc gave out in a kernel */
     bool freed_twice;        /* CHECK_FREE: what malloc gave, which had been freed, by the other one if known */

@@ -5,7 +5,8 @@
  * check_rows.c keep rows of global memory, check_pairs.c and check_words.c single cells, check_known.c sees where a
  * cell needs no list since what was done to it is known to whoever comes, check_mixed.c sees where one of a thread's is
  * not to stand for others, check_inputs.c and check_own.c, by what check_sums.c computes, know what needs no such
- * record, check_once.c and check_recall.c what needs it later, check_heap.c follows malloc and free, check_shared.c,
+ * record, check_once.c and check_recall.c what needs it later, check_scope.c which atomics are
+ * of block scope, check_heap.c follows malloc and free, check_shared.c,
  * check_near.c, check_parts.c and check_groups.c see what needs no closer look in shared memory, check_steady.c which
  * blocks need none, check_cluster.c sees what blocks of a cluster do to each other, check_copies.c and check_bulk.c
  * follow copies that are under way, check_texels.c what is touched by textures and surfaces, check_sync.c keeps when
@@ -70,6 +71,7 @@ struct simt_check {
     uint64_t reads_words; /* variables of shared memory of which words are read, by bits: check_parts.c */
     bool mixes;           /* there is memory that not all accesses race alike for: check_mixed.h */
     bool narrow_strong;   /* there are atomics, or volatile accesses, of less than 4 bytes */
+    bool scoped;          /* there are accesses of block scope, and several blocks: check_scope.c */
     bool untracked;       /* there are instructions that write memory unseen */
     struct steadiness steady;
     bool knows_inputs; /* what is not in these allocations needs no records: check_inputs.c */
@@ -98,6 +100,8 @@ struct simt_check {
         pthread_mutex_t lock;
         struct table places; /* of global memory */
     } order[LOG_STRIPES];
+    pthread_mutex_t scoped_lock;
+    struct table scoped_words;  /* of global memory */
     _Atomic uint64_t *spots;    /* where something was released, by number: check_order.c; NULL: nothing is */
     _Atomic uint32_t seen_work; /* check_seen.c */
     _Atomic uint64_t seen_sets;
@@ -111,6 +115,11 @@ struct simt_check {
         struct release_log *logs;
     } stripes[LOG_STRIPES];
 };
+
+/* ---- check_scope.c ---- */
+/* Lanes m touch global memory by an atomic or volatile access. */
+void simt_scope_touch(const struct access *a, uint32_t m);
+void simt_scope_free(struct simt_check *c);
 
 /* May some threads come to be ordered before what others do, where other threads are not? */
 static inline bool orders_some(const struct simt_check *c)

@@ -468,7 +468,10 @@ enum event simt_order_strong(struct access *a, uint32_t *m)
     s.same.knew = s.same.comes = s.same.then = NULL;
     uint16_t objects[SIMT_WARP];
     s.places = a->bytes >> s.log ? a->bytes >> s.log : 1;
-    if (a->insn->flags & F_RELEASE) simt_check_fence(a->block, a->warp, *m);
+    if (a->insn->flags & F_RELEASE) { /* what it does itself comes behind its fence */
+        simt_check_fence(a->block, a->warp, *m);
+        a->me += (record)(a->block->now - record_time(a->me)) << TIME_AT;
+    }
     simt_releases_find(a, *m, objects);
     bool coarse = atomic_load(&c->coarse);
     if (!coarse) find_spots(&s, *m);

@@ -42,7 +42,7 @@ struct touched {
     uint32_t pcs[MOST_SEEN]; /* of the instructions */
     size_t pc_count;
     bool untold;        /* there are more, or such as have no address that all lanes use */
-    bool plain;         /* some access is neither strong nor a guess: those don't race with each other */
+    bool plain;         /* some access is neither strong nor a guess, which don't race with each other, or of a block */
     struct one_value {  /* what all instructions store there */
         unsigned bytes; /* 0: none was looked at yet */
         uint64_t value;
@@ -483,7 +483,7 @@ static bool look_at(const struct simt_sums *l, struct touched *all, uint32_t pc)
     const struct site *site = &c->sites[c->site_of[pc]];
     for (size_t k = 0; k < c->output_count; k++) {
         if (all[k].allocation != allocation) continue;
-        all[k].plain |= !site->strong && !site->guesses;
+        all[k].plain |= (!site->strong && !site->guesses) || (c->scoped && site->of_block);
         all[k].fetched |= site->fetches;
         if (c->watch[pc] == WATCH_ACCESS && all[k].pc_count < MOST_SEEN)
             all[k].pcs[all[k].pc_count++] = pc;

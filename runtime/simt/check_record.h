@@ -98,6 +98,7 @@ struct site {
     enum simt_access access;
     bool strong;      /* atomic, relaxed and the like, or volatile */
     bool is_volatile; /* the last */
+    bool of_block;    /* strong, but only among threads of a block */
     bool guesses;     /* a plain read of what a compare-and-swap there then expects, which finds out if it is old */
     bool copies;      /* what cp.async writes */
     bool fetches;     /* what it reads */

@@ -1,12 +1,12 @@
-/* Warps of fewer than 32 threads that run code made for 32: lanes without a thread repeat one that has (jit.c). What must
- * not be done twice is done for the threads alone, and those that repeat them are given what came out:
+/* Warps of fewer than 32 threads that run code made for 32: lanes without a thread repeat one that has (jit.c). What
+ * must not be done twice is done for the threads alone, and those that repeat them are given what came out:
  *
  * - atomics, and accesses that wait for other threads;
  * - loads of memory that other blocks may change meanwhile: the two would see different things, and go different ways;
  * - stores there: another thread may have taken what the first of them gave away.
  *
- * Local memory is each lane's own. The block's shared memory belongs to one host thread: a plain access to it is one for
- * all lanes. Exchanges between lanes (ops_warp.c) know of lanes that repeat others by themselves. */
+ * Local memory is each lane's own. The block's shared memory belongs to one host thread: a plain access to it is one
+ * for all lanes. Exchanges between lanes (ops_warp.c) know of lanes that repeat others by themselves. */
 #include "runtime/simt/decode.h"
 #include "runtime/simt/exec.h"
 

@@ -145,7 +145,10 @@ end
 local function atom(text)
   return function(s) return ('asm volatile("%s" : "=r"(old) : "l"(flag + %d), "r"(%d) : "memory"); sum += old;'):format(text, s.flag, s.value or 0) end
 end
-local scopes = { "", "_block", "_system" }
+local scopes = { "", "_block", "_system" } -- by the line
+local function is_of_block(kind, line)
+  return kind == "relaxed_own" or ((kind == "atomic" or kind == "exchange" or kind == "add") and scopes[1 + line % 3] == "_block")
+end
 local code = {
   write = store "", same = store "", strong = store ".volatile", strong_own = store ".volatile", relaxed = store ".relaxed.gpu",
   relaxed_own = store ".relaxed.cta", read = load "", strong_read = load ".volatile", relaxed_read = load ".relaxed.sys",
@@ -234,13 +237,18 @@ end
 local function join(to, from) for k in pairs(from) do to[k] = true end end
 local function copy(of) local to = {} join(to, of) return to end
 
+-- What is atomic among the threads of a block is not beside another block's.
+local function are_apart(a, b)
+  return a.space ~= "shared" and a.who.block ~= b.who.block and (is_of_block(a.kind, a.line) or is_of_block(b.kind, b.line))
+end
+
 -- Do two accesses to a place conflict? Strong ones, atomic or volatile or relaxed, do not, nor, but for strict checks, do stores
 -- of the same value. Lanes of a warp that share volatile shared memory would rely on being in step.
 local function conflict(a, b, strict)
   local k, l = kinds[a.kind], kinds[b.kind]
   if not (k.stores or l.stores) then return false end
   local in_step = a.space == "shared" and a.who.warp == b.who.warp and k.volatile and l.volatile
-  if k.strong and l.strong and not in_step then return false end
+  if k.strong and l.strong and not in_step then return are_apart(a, b) end
   return strict or not (a.value and a.value == b.value)
 end
 
@@ -254,6 +262,9 @@ local function is_hidden(touched, a, b)
   end
   return followed(a, b) or followed(b, a)
 end
+
+-- Flags are only touched by what is strong. What all of them do, but for those that only read:
+local READS = { miss = true, look = true, wait = true, acquire = true, wait_acquire = true }
 
 local function pair_of(a, b) return ("%d %d"):format(math.min(a, b), math.max(a, b)) end
 
@@ -294,15 +305,30 @@ local function races_of(p, strict)
     s.key = s.space == "shared" and ("%d %d"):format(s.who.block, s.place) or s.place
     touched[s.key] = touched[s.key] or {}
     for _, o in ipairs(touched[s.key]) do
-      local stored = not strict and o.value and o.value == s.value
+      local stored = not strict and o.value and o.value == s.value and not (kinds[o.kind].strong and kinds[s.kind].strong and are_apart(o, s))
       if o.who ~= s.who and (conflict(o, s, strict) or stored) and not knows[s.who][o.id] then pairs_of[#pairs_of + 1] = { o, s, stored } end
     end
     s.knew = copy(knows[s.who])
     table.insert(touched[s.key], s)
     knows[s.who][s.id] = true
   end
+  -- Before what it reads there is known.
+  local function touch_flag(s)
+    local key = "flag " .. s.flag
+    local me = { kind = s.kind, who = s.who, line = s.line, key = key }
+    touched[key] = touched[key] or {}
+    for _, o in ipairs(touched[key]) do
+      local unordered = o.who ~= s.who and not knows[s.who][o.id]
+      if unordered and are_apart(o, me) and not (READS[o.kind] and READS[s.kind]) then pairs_of[#pairs_of + 1] = { o, me } end
+    end
+    ids = ids + 1
+    me.id = ids
+    table.insert(touched[key], me)
+    return me.id
+  end
   for _, s in ipairs(p.steps) do
     local kind = s.kind
+    local flag = s.flag and s.line and touch_flag(s)
     if kinds[kind] then
       for l, who in ipairs(s.lanes or { s.who }) do
         touch { kind = kind, who = who, line = s.line, value = s.value, space = s.space, place = s.place + l - 1 }
@@ -351,6 +377,7 @@ local function races_of(p, strict)
       meet(function(who) return who.block == s.block and (who.warp == s.warp or who.warp == s.from) end, nil, to)
       forget(to)
     end
+    if flag then knows[s.who][flag] = true end -- and what it says goes on without it
   end
   for _, pair in ipairs(pairs_of) do
     local o, s, stored = table.unpack(pair)
@@ -361,7 +388,7 @@ local function races_of(p, strict)
       if not changed then goto continue end
     end
     at.pairs[pair_of(o.line, s.line)] = true
-    at.sure = at.sure or (not stored and (strict or not is_hidden(touched, o, s)))
+    at.sure = at.sure or (not stored and (strict or are_apart(o, s) or not is_hidden(touched, o, s)))
     found[s.key] = at
     ::continue::
   end
