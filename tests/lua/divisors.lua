@@ -46,7 +46,8 @@ local function compare(name, dtype, values, divisors)
   end
 end
 
-for dtype, range in pairs(RANGES) do
+for _, dtype in ipairs { "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64" } do
+  local range = RANGES[dtype]
   t.test("quotients by one number in " .. dtype, function()
     for _, size in ipairs(DIVISORS) do
       for _, b in ipairs(range[1] < 0 and {size, -size} or {size}) do
@@ -78,7 +79,8 @@ for dtype, range in pairs(RANGES) do
 end
 
 -- Remainders of floats, of which those of great quotients are found otherwise: also where the result is the operand.
-for dtype, format in pairs { float32 = "f", float64 = "d" } do
+for _, dtype in ipairs { "float32", "float64" } do
+  local format = dtype == "float32" and "f" or "d"
   local function rounded(v) return (string.unpack(format, string.pack(format, v))) end
   t.test("remainders in " .. dtype, function()
     for round = 1, 60 do

@@ -19,7 +19,8 @@ local function compare(x, values)
   end
 end
 
-for dtype, largest in pairs(LARGEST) do
+for _, dtype in ipairs { "float16", "bfloat16", "float32", "float64" } do
+  local largest = LARGEST[dtype]
   t.test("finite, infinite and NaN elements in " .. dtype, function()
     local kinds = { inf, 1.5, nan, -inf, largest, -largest, 0.0, -0.0, -nan }
     for _, n in ipairs { 1, 7, 31, 32, 33, 63, 64, 65, 100, 1025 } do
