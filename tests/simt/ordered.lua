@@ -263,7 +263,7 @@ local function is_hidden(touched, a, b)
   return followed(a, b) or followed(b, a)
 end
 
--- Flags are only touched by what is strong. What all of them do, but for those that only read:
+-- What only reads its flag.
 local READS = { miss = true, look = true, wait = true, acquire = true, wait_acquire = true }
 
 local function pair_of(a, b) return ("%d %d"):format(math.min(a, b), math.max(a, b)) end
@@ -312,7 +312,7 @@ local function races_of(p, strict)
     table.insert(touched[s.key], s)
     knows[s.who][s.id] = true
   end
-  -- Before what it reads there is known.
+  -- Flags are touched by what is strong alone; what comes with them is not known yet.
   local function touch_flag(s)
     local key = "flag " .. s.flag
     local me = { kind = s.kind, who = s.who, line = s.line, key = key }
@@ -377,7 +377,7 @@ local function races_of(p, strict)
       meet(function(who) return who.block == s.block and (who.warp == s.warp or who.warp == s.from) end, nil, to)
       forget(to)
     end
-    if flag then knows[s.who][flag] = true end -- and what it says goes on without it
+    if flag then knows[s.who][flag] = true end -- but not before: no release takes it along
   end
   for _, pair in ipairs(pairs_of) do
     local o, s, stored = table.unpack(pair)
