@@ -48,6 +48,14 @@ KERNEL(tries, {
   }
 })
 KERNEL(third_of_few, { if (threadIdx.x < 3) atomicAdd_block(&x[threadIdx.x], 1); })
+KERNEL(upper_warp_first, {
+  __shared__ int s[1];
+  if (threadIdx.x == 0) s[0] = 0;
+  __syncthreads();
+  if (threadIdx.x < 32) while (!*(volatile int *)s) {}
+  atomicAdd_block(&x[0], 1);
+  if (threadIdx.x >= 32) *(volatile int *)s = 1;
+})
 KERNEL(own, { atomicAdd_block(&x[blockIdx.x], 1); })
 KERNEL(own_and_all, {
   atomicAdd_block(&x[blockIdx.x], 1);
@@ -115,6 +123,7 @@ local function texts(name, first)
   local lines = {}
   for i, r in ipairs(gpu.check(function() all[name](2, 64)(x, z, y, gpu.zeros(2, "int32"), first) end)) do
     lines[i] = ("%s; blocks %d and %d"):format((r.message:gsub(" in line %d+", "")), r.block.x, r.other.block.x)
+    if name == "upper_warp_first" then t.eq(r.thread.x + r.other.thread.x, 0, "not the lowest threads") end
     assert(r.kind == "race" and r.hint:find("thread_scope_device", 1, true), r.text)
   end
   return table.concat(lines, "\n")
@@ -137,6 +146,7 @@ case("stores", ANOTHER:format("x[9]", "written", ADDED, 0, 1))
 case("wide", SEVERAL:format("z[0]"))
 case("tries", SEVERAL:format("x[3]"))
 case("third_of_few", SEVERAL:format("x[0]"))
+case("upper_warp_first", SEVERAL:format("x[0]"))
 case("handed_late", function(first) return ANOTHER:format("x[0]", ADDED, ADDED, first, 1 - first) end)
 case("handed_in_part", function(first) return ANOTHER:format("x[0]", ADDED, ADDED, first, 1 - first) end)
 for _, name in ipairs { "own", "own_and_all", "of_device", "only_looks", "in_shared", "handed" } do case(name, "") end
