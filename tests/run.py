@@ -62,8 +62,8 @@ THREADS = {
              "test_study", "test_simt_tally", "test_simt_masked"],
     "driver": ["test_contexts", "test_launches", "test_memory"],
     "lua": ["profile", "trace", "reduce", "rows", "convert", "ops"],
-    "simt": ["atomics", "cluster", "cooperative", "grid", "printf", "reduction", "resident", "scan", "scattered", "stretches",
-             "updated", "warps"],
+    "simt": ["atomics", "cluster", "cooperative", "grid", "printf", "reduction", "resident", "scan", "scattered", "scopes",
+             "stretches", "updated", "warps"],
     "checked": ["cluster", "graph", "grid", "reduction", "scan", "sort"],
 }
 
