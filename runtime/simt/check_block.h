@@ -176,6 +176,11 @@ struct block {
     uint32_t *exit_pc;         /* by thread */
 };
 
+static inline uint32_t later(uint32_t a, uint32_t b) /* of two times */
+{
+    return a > b ? a : b;
+}
+
 /* Of lane 0, as records of shared or of global memory have it. */
 static inline record record_of(const struct access *a, bool shared)
 {

@@ -17,11 +17,6 @@ static struct release_log *find_log(struct simt_check *c, unsigned block)
     return l;
 }
 
-static uint32_t later(uint32_t a, uint32_t b)
-{
-    return a > b ? a : b;
-}
-
 static bool append(struct release_log *l, struct release r)
 {
     if (l->count == l->capacity) {

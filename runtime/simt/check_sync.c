@@ -7,11 +7,6 @@
 #include "runtime/simt/check_order.h"
 #include "runtime/simt/check_shared.h"
 
-static uint32_t larger(uint32_t a, uint32_t b)
-{
-    return a > b ? a : b;
-}
-
 /* Time goes on. At its end, far away, it stands still, and everything counts as ordered. */
 static uint32_t tick(struct block *b)
 {
@@ -102,7 +97,7 @@ struct fence simt_check_fence_of(const struct block *b, unsigned thread)
 {
     struct fence f = {0};
     if (b->fences) f = b->fence[thread];
-    f.block_time = larger(f.block_time, b->fenced);
+    f.block_time = later(f.block_time, b->fenced);
     return f;
 }
 
@@ -172,7 +167,7 @@ void simt_check_phase_met(struct block *b)
  * block. */
 static bool are_fenced(const struct block *b, unsigned warp, uint32_t m)
 {
-    uint32_t since = larger(b->met, b->warp_met[warp]);
+    uint32_t since = later(b->met, b->warp_met[warp]);
     EACH_LANE(l, b->fences ? m : 0)
     if (b->fence[warp * SIMT_WARP + l].time < since) return false;
     return b->fences;
@@ -194,7 +189,7 @@ static void meet_warps(struct block *b, uint32_t now, const uint32_t *waiting)
     if (!simt_check_want(b, &b->warps, 32, sizeof *b->warps)) return;
     for (uint32_t w = 0; w < k->warp_count; w++) {
         if (!waiting[w]) continue;
-        for (uint32_t v = 0; v < 32; v++) known[v] = larger(known[v], b->warps[w][v]);
+        for (uint32_t v = 0; v < 32; v++) known[v] = later(known[v], b->warps[w][v]);
         known[w] = now;
         if (b->acquires) share_acquired(b, w, waiting[w], &most);
     }

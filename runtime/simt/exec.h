@@ -144,6 +144,11 @@ struct warp {
     uint32_t at_cluster;  /* lanes that arrived at it in this phase */
 };
 
+/* Of a warp whose first n lanes have threads, the lane that another one repeats; itself if it has a thread. */
+static inline uint32_t simt_repeated_lane(uint32_t n, uint32_t lane)
+{
+    return lane < n ? lane : n & (n - 1) ? n - 1 : lane & (n - 1);
+}
 /* How many lanes have threads: the first ones. */
 static inline uint32_t simt_thread_count(const struct warp *w)
 {
@@ -154,15 +159,13 @@ static inline uint32_t simt_with_repeats(const struct warp *w, uint32_t m)
 {
     uint32_t n = simt_thread_count(w);
     if (w->exists == w->threads) return m;
-    if (n & (n - 1)) return m | (m >> (n - 1) & 1 ? ~w->threads : 0); /* as simt_jit_thread has it */
+    if (n & (n - 1)) return m | (m >> (n - 1) & 1 ? ~w->threads : 0); /* as simt_repeated_lane has it */
     for (; n < SIMT_WARP; n *= 2) m |= m << n;
     return m;
 }
-/* The lane that this one repeats; itself if it has a thread. */
 static inline uint32_t simt_original(const struct warp *w, uint32_t lane)
 {
-    uint32_t n = simt_thread_count(w);
-    return lane < n ? lane : n & (n - 1) ? n - 1 : lane & (n - 1);
+    return simt_repeated_lane(simt_thread_count(w), lane);
 }
 /* exec_repeat.c: is the instruction to be run for lanes with threads alone, where others repeat them? Does so, for
  * those of m; gives all of m that repeat one what that has got. */

@@ -44,9 +44,9 @@ struct jit_code {
     unsigned watched; /* as watched_by has it */
     struct jit_form special[SR_TID_Z + 1];
     unsigned block[3]; /* the shape of those it was last asked for, */
-    bool part;         /* and whether for their last warp, which has not 32 threads, */
-    uint32_t last;     /* but so many, */
-    bool once;         /* on which it depends */
+    bool part;         /* and whether for their last warp, which has not 32 threads */
+    uint32_t last;     /* threads of the last warps that it is for, 0: for full ones; others may run it, too, */
+    bool once;         /* unless it does what is to be done once a thread */
     uint8_t *bytes;    /* NULL: there is none for this shape */
     size_t size;
     struct entry *entries;
@@ -72,8 +72,7 @@ static uint32_t thread_index(const unsigned block[3], int dimension, uint32_t t)
 uint32_t simt_jit_thread(const unsigned block[3], int dimension, uint32_t lane)
 {
     uint32_t all = block[0] * block[1] * block[2], n = all % SIMT_WARP;
-    uint32_t t = n & (n - 1) ? (lane < n ? lane : n - 1) : lane & (n - 1);
-    return thread_index(block, dimension, all - n + t);
+    return thread_index(block, dimension, all - n + simt_repeated_lane(n, lane));
 }
 
 /* The form of a thread index in the full warps of a block, or in its last one. */

@@ -41,9 +41,9 @@ static void exchange(struct jit *j, uint16_t slot, const uint32_t from[SIMT_WARP
 
 void simt_jit_repeat_loaded(struct jit *j, const struct jit_insn *n)
 {
-    uint32_t from[SIMT_WARP], t = j->last;
+    uint32_t from[SIMT_WARP];
     int regs[JIT_PARTS];
-    for (uint32_t l = 0; l < SIMT_WARP; l++) from[l] = l < t ? l : t & (t - 1) ? t - 1 : l & (t - 1);
+    for (uint32_t l = 0; l < SIMT_WARP; l++) from[l] = simt_repeated_lane(j->last, l);
     for (int w = 0; w < n->write_count; w++) {
         struct jit_form f = j->places[n->writes[w]].form;
         if (form_is_uniform(f)) continue;

@@ -145,14 +145,14 @@ end
 local function atom(text)
   return function(s) return ('asm volatile("%s" : "=r"(old) : "l"(flag + %d), "r"(%d) : "memory"); sum += old;'):format(text, s.flag, s.value or 0) end
 end
-local scopes = { "", "_block", "_system" } -- by the line
+local function scope_at(line) return ({ "", "_block", "_system" })[1 + line % 3] end
 local function is_of_block(kind, line)
-  return kind == "relaxed_own" or ((kind == "atomic" or kind == "exchange" or kind == "add") and scopes[1 + line % 3] == "_block")
+  return kind == "relaxed_own" or ((kind == "atomic" or kind == "exchange" or kind == "add") and scope_at(line) == "_block")
 end
 local code = {
   write = store "", same = store "", strong = store ".volatile", strong_own = store ".volatile", relaxed = store ".relaxed.gpu",
   relaxed_own = store ".relaxed.cta", read = load "", strong_read = load ".volatile", relaxed_read = load ".relaxed.sys",
-  atomic = function(s, n) return ("sum += atomicAdd%s((int *)(%s), 1);"):format(scopes[1 + n % 3], s.at) end,
+  atomic = function(s, n) return ("sum += atomicAdd%s((int *)(%s), 1);"):format(scope_at(n), s.at) end,
   fail = function(s) return ("sum += atomicCAS((int *)(%s), 77, 78);"):format(s.at) end,
   fence = function() return "__threadfence();" end,
   fence_block = function() return "__threadfence_block();" end,
@@ -160,8 +160,8 @@ local code = {
   fence_sc = function() return 'asm volatile("fence.sc.gpu;" ::: "memory");' end,
   set = function(s) return ("*(volatile int *)(flag + %d) = %d;"):format(s.flag, s.value) end,
   say = asm "st.release.gpu.s32 [%0], %1;",
-  exchange = function(s, n) return ("sum += atomicExch%s(flag + %d, %d);"):format(scopes[1 + n % 3], s.flag, s.value) end,
-  add = function(s, n) return ("sum += atomicAdd%s(flag + %d, 1);"):format(scopes[1 + n % 3], s.flag) end,
+  exchange = function(s, n) return ("sum += atomicExch%s(flag + %d, %d);"):format(scope_at(n), s.flag, s.value) end,
+  add = function(s, n) return ("sum += atomicAdd%s(flag + %d, 1);"):format(scope_at(n), s.flag) end,
   add_release = atom "atom.add.release.gpu.s32 %0, [%1], 1;",
   swap_release = atom "atom.exch.acq_rel.gpu.b32 %0, [%1], %2;",
   swap = function(s) return ("sum += atomicCAS(flag + %d, *(volatile int *)(flag + %d), %d);"):format(s.flag, s.flag, s.value) end,
