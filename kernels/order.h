@@ -47,9 +47,29 @@ enum rt_status kn_weigh(const struct rt_array *places, const struct rt_array *we
  * than bins; edge[i] <= x < edge[i + 1], in the last bin also its upper edge), as int64. */
 enum rt_status kn_histogram(const struct rt_array *a, const struct rt_array *edges, struct rt_array *out,
                             struct rt_error *e);
-/* What a quantile between two elements is: on the line between them, one of them, the mean of both, or the nearer one
- * (of equally near ones that with the even place, counted from 0). */
-enum kn_quantile_method { KN_LINEAR, KN_LOWER, KN_HIGHER, KN_MIDPOINT, KN_NEAREST };
+/* Where a quantile lies among n ordered elements, from 0: q (n - 1), or with other ends than 1 and 1
+ * n q + (low + q (1 - low - high)) - 1, as Hyndman and Fan's "Sample Quantiles in Statistical Packages" has them, taken
+ * to a whole place by some, and not beyond the first and the last. Between two places it is on the line. */
+enum kn_quantile_step {
+    KN_ON_LINE,
+    KN_DOWN,
+    KN_UP,
+    KN_HALF,      /* between the places on both sides */
+    KN_NEXT_HALF, /* the next place, and from a whole one half way there */
+    KN_EVEN_FROM_0,
+    KN_EVEN_FROM_1, /* the nearer place, of equally near ones the even one, counted from 0 or 1 */
+};
+struct kn_quantile_rule {
+    const char *name; /* NumPy's */
+    double low, high;
+    enum kn_quantile_step step;
+};
+enum kn_quantile_method { KN_LINEAR, KN_QUANTILE_METHODS = 13 };
+extern const struct kn_quantile_rule kn_quantile_rules[KN_QUANTILE_METHODS]; /* by method */
+static inline bool kn_quantile_reaches_ends(const struct kn_quantile_rule *r)
+{
+    return r->low == 1 && r->high == 1;
+}
 /* Quantiles (q from 0 to 1) over axes as in kn_reduce, floating as kn_floating_dtype says,
  * for a function called `what`; `list`: the result's first axis is that of the q's, else there is one. NaN where there
  * is one. RT_INVALID for nothing. */

@@ -75,16 +75,42 @@ static enum rt_status make_rows(const struct rt_array *a, unsigned axes, struct 
     return status;
 }
 
-static double place_by(enum kn_quantile_method method, double place)
+const struct kn_quantile_rule kn_quantile_rules[KN_QUANTILE_METHODS] = {
+    [KN_LINEAR] = {"linear", 1, 1, KN_ON_LINE},
+    {"lower", 1, 1, KN_DOWN},
+    {"higher", 1, 1, KN_UP},
+    {"midpoint", 1, 1, KN_HALF},
+    {"nearest", 1, 1, KN_EVEN_FROM_0},
+    {"inverted_cdf", 0, 1, KN_UP},
+    {"averaged_inverted_cdf", 0, 1, KN_NEXT_HALF},
+    {"closest_observation", 0, 1, KN_EVEN_FROM_1},
+    {"interpolated_inverted_cdf", 0, 1, KN_ON_LINE},
+    {"hazen", 0.5, 0.5, KN_ON_LINE},
+    {"weibull", 0, 0, KN_ON_LINE},
+    {"median_unbiased", 1 / 3.0, 1 / 3.0, KN_ON_LINE},
+    {"normal_unbiased", 3 / 8.0, 3 / 8.0, KN_ON_LINE},
+};
+
+static double step_by(enum kn_quantile_step step, double place)
 {
-    switch (method) {
-    case KN_LOWER: return floor(place);
-    case KN_HIGHER: return ceil(place);
-    case KN_MIDPOINT: return (floor(place) + ceil(place)) / 2;
-    case KN_NEAREST: return rint(place);
-    case KN_LINEAR: break;
+    switch (step) {
+    case KN_DOWN: return floor(place);
+    case KN_UP: return ceil(place);
+    case KN_HALF: return (floor(place) + ceil(place)) / 2;
+    case KN_NEXT_HALF: return (floor(place) + 1 + ceil(place)) / 2;
+    case KN_EVEN_FROM_0: return rint(place);
+    case KN_EVEN_FROM_1: return rint(place + 1) - 1;
+    case KN_ON_LINE: break;
     }
     return place;
+}
+
+static double place_of(enum kn_quantile_method method, double q, int64_t elements)
+{
+    const struct kn_quantile_rule *r = &kn_quantile_rules[method];
+    const double n = (double)elements;
+    const double place = kn_quantile_reaches_ends(r) ? q * (n - 1) : n * q + (r->low + q * (1 - r->low - r->high)) - 1;
+    return fmax(0, fmin(step_by(r->step, place), n - 1));
 }
 
 /* Writes one quantile of sorted rows. */
@@ -94,7 +120,7 @@ static enum rt_status write_quantile(const struct rt_array *sorted, double q, en
     struct rt_array parts[3] = {{0}};
     int last = sorted->ndim - 1, node;
     int64_t n = sorted->shape[last];
-    double place = place_by(method, q * (double)(n - 1));
+    double place = place_of(method, q, n);
     int64_t at = (int64_t)floor(place);
     double rest = place - (double)at;
     const int64_t places[3] = {at, at + 1 < n ? at + 1 : at, n - 1};
@@ -151,11 +177,12 @@ bool kn_small_quantile(const struct rt_array *a, double q, enum kn_quantile_meth
 {
     _Alignas(64) char sorted[KN_BLOCK * 8];
     if ((a->dtype != RT_FLOAT32 && a->dtype != RT_FLOAT64) || !(q >= 0 && q <= 1) || !kn_is_small(a)) return false;
-    const int64_t n = rt_array_size(a), at = (int64_t)floor(q * (double)(n - 1));
+    const int64_t n = rt_array_size(a);
+    const double place = place_of(method, q, n);
+    const int64_t at = (int64_t)floor(place);
     const int64_t places[3] = {at, at + 1 < n ? at + 1 : at, n - 1};
     if (!kn_sort_few(&(struct kn_sorter){.a = a, .rows = 1, .length = n, .places = places, .wanted = 3}, sorted))
         return false;
-    const double place = place_by(method, q * (double)(n - 1));
     if (a->dtype == RT_FLOAT32)
         *(float *)element = quantile_float((const float *)(const void *)sorted, n, place);
     else
@@ -170,14 +197,14 @@ static int by_place(const void *a, const void *b)
 }
 
 /* Rows of n elements in order, as far as quantiles look at them: where each lies, its neighbour, and the last. */
-static enum rt_status sort_for(const struct rt_array *rows, const double *q, int64_t count, struct rt_array *sorted,
-                               struct rt_error *e)
+static enum rt_status sort_for(const struct rt_array *rows, const double *q, int64_t count,
+                               enum kn_quantile_method method, struct rt_array *sorted, struct rt_error *e)
 {
     int64_t n = rows->shape[rows->ndim - 1], wanted = 0;
     int64_t *places = rt_alloc((size_t)(2 * count + 1) * sizeof *places);
     if (!places) return rt_fail(e, RT_NOMEM, "out of memory for %lld quantiles", (long long)count);
     for (int64_t i = 0; i < count; i++) {
-        int64_t at = (int64_t)floor(q[i] * (double)(n - 1));
+        int64_t at = (int64_t)place_of(method, q[i], n);
         places[wanted++] = at;
         places[wanted++] = at + 1 < n ? at + 1 : at;
     }
@@ -209,7 +236,7 @@ enum rt_status kn_quantile(const struct rt_array *a, const char *what, unsigned 
     if (kn_reduced_length(a, axes) == 0) return rt_fail(e, RT_INVALID, "%s of no elements has no value", what);
     kn_reduced_shape(a, axes, keepdims, &ndim, shape + list);
     status = make_rows(a, axes, &rows, e);
-    if (status == RT_OK) status = sort_for(&rows, q, count, &sorted, e);
+    if (status == RT_OK) status = sort_for(&rows, q, count, method, &sorted, e);
     if (status == RT_OK)
         status = rt_array_new(rt_array_device(a), kn_floating_dtype(a->dtype), ndim + list, shape, out, e);
     if (status == RT_OK && rt_array_size(out) > 0) status = write_quantiles(&sorted, q, count, method, out, e);

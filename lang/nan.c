@@ -202,22 +202,45 @@ static int push_ordered(lua_State *L, const struct rt_array *a, unsigned axes)
     return rows;
 }
 
-/* Pushes the places that the method takes for those at `at`. */
-static int push_place(lua_State *L, int at, enum kn_quantile_method method)
+/* Pushes the places that the step makes of those at `at`. */
+static int push_step(lua_State *L, int at, enum kn_quantile_step step)
 {
-    static const char *const rounded[] = {[KN_LOWER] = "floor", [KN_HIGHER] = "ceil", [KN_NEAREST] = "round"};
-    if (method != KN_MIDPOINT) return lg_step(L, rounded[method], "v", at);
-    int both = lg_step(L, "add", "vv", lg_step(L, "floor", "v", at), lg_step(L, "ceil", "v", at));
-    return lg_step(L, "mul", "vn", both, 0.5);
+    int low;
+    switch (step) {
+    case KN_DOWN: return lg_step(L, "floor", "v", at);
+    case KN_UP: return lg_step(L, "ceil", "v", at);
+    case KN_HALF:
+    case KN_NEXT_HALF:
+        low = lg_step(L, "add", "vi", lg_step(L, "floor", "v", at), (int64_t)(step == KN_NEXT_HALF));
+        return lg_step(L, "mul", "vn", lg_step(L, "add", "vv", low, lg_step(L, "ceil", "v", at)), 0.5);
+    case KN_EVEN_FROM_0: return lg_step(L, "round", "v", at);
+    case KN_EVEN_FROM_1:
+        at = lg_step(L, "round", "v", lg_step(L, "add", "vi", at, (int64_t)1));
+        return lg_step(L, "sub", "vi", at, (int64_t)1);
+    case KN_ON_LINE: break;
+    }
+    return at;
+}
+
+/* Pushes where the quantile lies in rows with so many elements; 0 in those without any. */
+static int push_places(lua_State *L, int counts, double q, enum kn_quantile_method method)
+{
+    const struct kn_quantile_rule *r = &kn_quantile_rules[method];
+    int last = lg_step(L, "sub", "vi", counts, (int64_t)1), at;
+    if (kn_quantile_reaches_ends(r)) {
+        at = lg_step(L, "mul", "vn", last, q);
+    } else {
+        at = lg_step(L, "add", "vn", lg_step(L, "mul", "vn", counts, q), r->low + q * (1 - r->low - r->high));
+        at = lg_step(L, "sub", "vi", at, (int64_t)1);
+    }
+    at = lg_step(L, "minimum", "vv", push_step(L, at, r->step), last);
+    return lg_step(L, "maximum", "vi", at, (int64_t)0);
 }
 
 /* Pushes the quantile of the ordered rows. */
 static int push_quantile(lua_State *L, int rows, int counts, double q, enum kn_quantile_method method)
 {
-    int64_t n = lg_form(L, rows)->shape[lg_form(L, rows)->ndim - 1];
-    int at = lg_step(L, "mul", "vn", lg_step(L, "sub", "vi", counts, (int64_t)1), q);
-    at = lg_step(L, "clip", "vii", at, (int64_t)0, n - 1);
-    if (method != KN_LINEAR) at = push_place(L, at, method);
+    int at = push_places(L, counts, q, method);
     int low = lg_step(L, "floor", "v", at), weight = lg_step(L, "sub", "vv", at, low);
     int one = lg_step(L, "to", "vs", lg_step(L, "add", "vi", low, (int64_t)1), "int64");
     int two = lg_step(L, "to", "vs", lg_step(L, "add", "vi", lg_step(L, "ceil", "v", at), (int64_t)1), "int64");

@@ -43,8 +43,10 @@ const char *lg_reduction_options(const char *name);
 /* The arguments of a quantile, and its methods. */
 #define LG_QUANTILE(name)                                                                                              \
     "x:" name "(q [, axis [, keepdims [, method]]] | {axis=, keepdims=, method=})   gpu." name "(x, q, ...)"
-#define LG_QUANTILE_DOC                                                                                                 \
-    "Between two elements the method says what it is: \"linear\", the default, on the line between them, \"lower\" or " \
-    "\"higher\" one of them, \"midpoint\" their mean, \"nearest\" the nearer one. "
+#define LG_QUANTILE_DOC                                                                                                     \
+    "Between two elements the method says what it is: \"linear\", the default, on the line between them, \"lower\" or "     \
+    "\"higher\" one of them, \"midpoint\" their mean, \"nearest\" the nearer one. Hyndman and Fan's other ones are there, " \
+    "too: \"inverted_cdf\", \"averaged_inverted_cdf\", \"closest_observation\", \"interpolated_inverted_cdf\", "            \
+    "\"hazen\", \"weibull\", \"median_unbiased\", \"normal_unbiased\". "
 
 #endif

@@ -82,7 +82,8 @@ static int count_nonzero(lua_State *L)
 enum kn_quantile_method lg_check_quantile(lua_State *L, const char *what)
 {
     static const char *const names[] = {"q", "axis", "keepdims", "method", NULL};
-    static const char *const methods[] = {"linear", "lower", "higher", "midpoint", "nearest", NULL};
+    const char *methods[KN_QUANTILE_METHODS + 1] = {NULL};
+    for (int i = 0; i < KN_QUANTILE_METHODS; i++) methods[i] = kn_quantile_rules[i].name;
     bool named = lua_istable(L, 2) && lua_rawlen(L, 2) == 0 && (lua_pushnil(L), lua_next(L, 2));
     if (named) lua_pop(L, 2);
     lg_spread(L, named ? 2 : 3, what, named ? names : names + 1);

@@ -111,7 +111,7 @@ def statistics(r, g, dtype):
     yield f"gpu.array(({lua}:ptp({axis + 1})))", {"x": x}, np.ptp(line(v), axis)
     yield f"gpu.array({lua}:percentile({{0, 12.5, 100}}, {axis + 1}))", {"x": x}, np.percentile(f, [0, 12.5, 100], axis)
     yield f"gpu.array({lua}:percentile(70), 'float32')", {"x": x}, np.percentile(f, 70)
-    method = r.choice(["lower", "higher", "midpoint", "nearest"])
+    method = r.choice(["lower", "higher", "midpoint", "nearest", "inverted_cdf", "averaged_inverted_cdf", "closest_observation", "weibull"])
     m = {"x": x}
     yield f"{lua}:quantile({{0.2, 0.5}}, {axis + 1}, true, '{method}')", m, np.quantile(f, [0.2, 0.5], axis, keepdims=True, method=method)
     yield f"{lua}:percentile({{q = {{30}}, method = '{method}'}})", m, np.percentile(f, [30], method=method)

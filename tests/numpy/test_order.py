@@ -2,6 +2,7 @@
 import os
 import random
 import subprocess
+import warnings
 
 import numpy as np
 import pytest
@@ -63,8 +64,36 @@ def selections(r, g):
     yield f"x:topk({k}, {axis + 1}, {str(not down).lower()})", {"x": x}, (np.take_along_axis(x, order, axis), order + 1)
 
 
+METHODS = ["linear", "lower", "higher", "midpoint", "nearest", "inverted_cdf", "averaged_inverted_cdf", "closest_observation",
+           "interpolated_inverted_cdf", "hazen", "weibull", "median_unbiased", "normal_unbiased"]
+
+
+def quantiles(r, g):
+    """Each method, at places between two elements and on them: q * n and q * (n - 1) are whole or halves for some."""
+    shape = r.choice([(1,), (2,), (3,), (7,), (10,), (2048,), (2049,), (5, 9), (3, 1, 4), (2, 8, 3)])
+    x = np.round(g.standard_normal(shape) * 8).astype(r.choice(["float32", "float64", "int8", "int32", "int64", "bool"]))
+    if x.dtype.kind == "f":
+        x /= 8
+    axis, wide = r.randrange(len(shape)), x.astype(float)
+    n = shape[axis]
+    q = [0, 1, 0.5, r.random(), r.randint(0, n) / n, (r.randint(0, n - 1) + 0.5) / n, r.randint(0, n - 1) / max(n - 1, 1)]
+    holes = np.where(g.random(shape) < 0.3, np.nan, wide).astype(x.dtype if x.dtype.kind == "f" else float)
+    listed = "{" + ", ".join(f"{v!r}" for v in q) + "}"
+    for method in METHODS:
+        how = f"{{axis = {axis + 1}, method = '{method}'}}"
+        yield f"gpu.array(x:quantile({listed}, {how}), 'float64')", {"x": x}, np.quantile(wide, q, axis, method=method)
+        yield f"x:quantile({q[3]!r}, {{method = '{method}'}})", {"x": x}, np.quantile(wide, q[3], method=method)
+        yield f"x:percentile({100 * q[4]!r}, {{method = '{method}'}})", {"x": x}, np.percentile(wide, 100 * q[4], method=method)
+        if x.dtype.kind != "f":
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # rows of NaN
+            want = np.nanquantile(holes.astype(float), q, axis, method=method)
+        yield f"gpu.array(h:nanquantile({listed}, {how}), 'float64')", {"h": holes}, want
+
+
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("maker", [counts, different, selections])
+@pytest.mark.parametrize("maker", [counts, different, selections, quantiles])
 def test_against_numpy(tmp_path, way, maker):
     device, env = WAYS[way]
     script, wants = [f"gpu.device('{device}')", "local function put(name, ...)",
