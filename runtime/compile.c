@@ -14,7 +14,6 @@
 #define MAX_OPTIONS      256
 #define MAX_INCLUDE_SIZE ((size_t)16 << 20)
 #define MAX_INCLUDES     256
-#define MINIMAL          "-minimal"
 
 static enum rt_status no_memory(struct rt_error *e)
 {
@@ -114,21 +113,6 @@ static enum rt_status make_options(const struct rt_program *p, const char *archi
         o->list[o->count++] = p->options[i];
     }
     return RT_OK;
-}
-
-/* Without textures and the names of CUDA's own runtime NVRTC has a quarter less to read before it comes to a short
- * source. What names none of them, and nothing that might, is compiled so first. */
-static bool is_minimal(const struct rt_program *p, const struct rt_nvrtc_info *info)
-{
-    static const char *const words[] = {"include", "tex", "surf", "cuda", "<<<"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strstr(p->text, words[i])) return false;
-    return info->major >= 13;
-}
-
-static bool ends_minimal(const struct options *o)
-{
-    return strcmp(o->list[o->count - 1], MINIMAL) == 0;
 }
 
 /* ---- the key: everything that the result depends on ---- */
@@ -275,11 +259,6 @@ static enum rt_status compile(struct rt_program *p, const struct options *o, str
                                .expressions = (const char *const *)p->instantiations,
                                .expression_count = p->instantiation_count};
     enum rt_status status = rt_nvrtc_compile(&job, out, e);
-    if (status == RT_OK && !out->compiled && ends_minimal(o)) {
-        rt_nvrtc_result_clear(out);
-        job.option_count--;
-        status = rt_nvrtc_compile(&job, out, e);
-    }
     if (status != RT_OK || out->compiled) return status;
     status = compilation_failed(p, out->log, e);
     rt_nvrtc_result_clear(out);
@@ -320,7 +299,6 @@ static enum rt_status fill(struct rt_device *d, struct rt_program *p, bool only_
     if (!p->target) return no_memory(e);
     status = make_options(p, target, &options, e);
     if (status != RT_OK) return status;
-    if (is_minimal(p, &info)) options.list[options.count++] = MINIMAL;
     make_key(p, &options, &info, &key);
     p->cached = from_cache(&key, p->instantiation_count, &result);
     if (!p->cached && only_cached) return rt_fail(e, RT_MISSING, "%s is not in the disk cache", p->name);
