@@ -36,7 +36,7 @@ static int release(lua_State *L)
 
 /* ---- single elements ---- */
 
-static int64_t integer_at(lua_State *L, const struct rt_array *a, int64_t i)
+int64_t lg_sparse_integer(lua_State *L, const struct rt_array *a, int64_t i)
 {
     uint64_t element = 0;
     struct rt_array one = *a; /* borrowed */
@@ -50,7 +50,7 @@ static int64_t integer_at(lua_State *L, const struct rt_array *a, int64_t i)
 static int64_t place_of(lua_State *L, const struct rt_array *a, int64_t low, int64_t high, int64_t value, bool or_same)
 {
     while (low < high) {
-        int64_t middle = low + (high - low) / 2, v = integer_at(L, a, middle);
+        int64_t middle = low + (high - low) / 2, v = lg_sparse_integer(L, a, middle);
         if (v < value || (or_same && v == value))
             low = middle + 1;
         else
@@ -71,23 +71,23 @@ static int64_t index_from(lua_State *L, int64_t n, const char *what)
     return from;
 }
 
-/* A[{row, column}] is a number, and with a range among them a matrix. */
+/* A[{row, column}] is a number, and with a range or an array among them a matrix. */
 static int push_element(lua_State *L, const struct kn_csr *a)
 {
     bool pair = lua_istable(L, 2) && lua_rawlen(L, 2) == 2;
     for (int i = 1; i <= 2 && pair; i++) {
         lua_rawgeti(L, 2, i);
-        pair = !lua_istable(L, -1);
+        pair = !lua_istable(L, -1) && !lg_test_array(L, -1);
         lua_pop(L, 1);
     }
-    if (!pair) return lg_sparse_range(L);
+    if (!pair) return lg_sparse_part(L);
     lua_rawgeti(L, 2, 1);
     int64_t row = index_from(L, a->rows, "row");
     lua_rawgeti(L, 2, 2);
     int64_t column = index_from(L, a->columns, "column");
-    int64_t end = integer_at(L, &a->starts, row + 1);
-    int64_t at = place_of(L, &a->indices, integer_at(L, &a->starts, row), end, column, false);
-    if (at == end || integer_at(L, &a->indices, at) != column) {
+    int64_t end = lg_sparse_integer(L, &a->starts, row + 1);
+    int64_t at = place_of(L, &a->indices, lg_sparse_integer(L, &a->starts, row), end, column, false);
+    if (at == end || lg_sparse_integer(L, &a->indices, at) != column) {
         lua_pushnumber(L, 0);
         return 1;
     }
@@ -234,7 +234,7 @@ static int sparse_display(lua_State *L)
     for (int64_t i = 0; i < c.size; i++) {
         int64_t at = lg_cell_index(&c, 0, i) - 1;
         if (i == c.front[0] && lg_has_gap(&c, 0)) luaL_addstring(&b, "<tr><th>&#8942;</th></tr>");
-        LUAI_UACINT row = row_of(L, a, at), column = integer_at(L, &a->indices, at) + 1;
+        LUAI_UACINT row = row_of(L, a, at), column = lg_sparse_integer(L, &a->indices, at) + 1;
         lg_cell_text(&c, i, cell);
         lua_pushfstring(L, "<tr><th>%I</th><th>%I</th><td>%s</td></tr>", row, column, cell);
         luaL_addvalue(&b);
@@ -265,7 +265,7 @@ static int sparse_tostring(lua_State *L)
         int64_t at = lg_cell_index(&c, 0, i) - 1;
         if (i == c.front[0] && lg_has_gap(&c, 0)) luaL_addstring(&b, "\n  ...");
         snprintf(place, sizeof place, "(%" PRId64 ", %" PRId64 ")", row_of(L, a, at),
-                 integer_at(L, &a->indices, at) + 1);
+                 lg_sparse_integer(L, &a->indices, at) + 1);
         lg_cell_text(&c, i, cell);
         snprintf(line, sizeof line, "\n  %-*s  %*s", width, place, c.width, cell);
         luaL_addstring(&b, line);
@@ -510,6 +510,7 @@ void lg_open_sparse(lua_State *L)
     lua_newtable(L);
     lg_register(L, "sparse", methods);
     lg_register(L, "sparse", lg_sparse_part_methods);
+    lg_register(L, "sparse", lg_sparse_element_methods);
     lua_pushvalue(L, -1);
     lua_setfield(L, -3, "__methods"); /* for completion */
     lua_pushcclosure(L, sparse_index, 1);

@@ -13,10 +13,12 @@ struct kn_csr *lg_check_sparse(lua_State *L, int idx);
 /* Rows of the gpu.sparse table. */
 extern const struct lg_function lg_sparse_make_functions[], lg_sparse_io_functions[], lg_sparse_part_functions[],
     lg_sparse_solvers[], lg_sparse_direct_functions[];
-extern const struct lg_function lg_sparse_part_methods[]; /* of the matrices */
+extern const struct lg_function lg_sparse_part_methods[], lg_sparse_element_methods[]; /* of the matrices */
 /* Pushes the stored elements, and their rows and columns from 1. */
 int lg_push_coo(lua_State *L, const struct kn_csr *a);
-/* A[key] where the key has a range: the matrix of these rows and columns. */
-int lg_sparse_range(lua_State *L);
+/* The integer at place i, from 0, of an array of one axis. */
+int64_t lg_sparse_integer(lua_State *L, const struct rt_array *a, int64_t i);
+/* A[key] where the key has a range or an array of places: the matrix of these rows and columns. */
+int lg_sparse_part(lua_State *L);
 
 #endif

@@ -1,5 +1,5 @@
-/* Sparse matrices put together from others and taken apart: identities and diagonals, Kronecker products, ranges,
- * products of elements. They go by the rows and columns of the stored elements, in steps that run where the matrix is.
+/* Sparse matrices put together from others and taken apart: identities and diagonals, Kronecker products, products of
+ * elements. They go by the rows and columns of the stored elements, in steps that run where the matrix is.
  */
 #include "lang/sparse.h"
 #include "lang/steps.h"
@@ -11,87 +11,11 @@ static int push_made(lua_State *L, int data, int rows, int columns, int64_t heig
     return lg_step(L, "gpu.sparse.coo", "vvvv", data, rows, columns, lua_gettop(L));
 }
 
-/* ---- ranges ---- */
-
-struct range {
-    int64_t first, count; /* from 1 */
-};
-
-/* A place at the top of the stack, popped: from 1, or from the end with -1. */
-static int64_t check_place(lua_State *L, int64_t n, const char *what)
-{
-    int whole;
-    lua_Integer i = lua_tointegerx(L, -1, &whole), from = i < 0 ? i + n + 1 : i;
-    if (!whole || from < 1 || from > n)
-        luaL_error(L, "there is no %s %s of a sparse matrix with %I of them", what, luaL_tolstring(L, -1, NULL),
-                   (LUAI_UACINT)n);
-    lua_pop(L, 1);
-    return from;
-}
-
-/* The part of the key at the top of the stack, popped: a place, {first, last}, {place}, or {} and nil for all. */
-static struct range check_range(lua_State *L, int64_t n, const char *what)
-{
-    struct range r = {1, n};
-    int top = lua_gettop(L);
-    if (lua_istable(L, top) && lua_rawlen(L, top) > 0) {
-        if (lua_rawlen(L, top) > 2)
-            luaL_error(L,
-                       "a range of a sparse matrix is {first, last}, without a step; A:todense() has those with one");
-        lua_rawgeti(L, top, 1);
-        r.first = check_place(L, n, what);
-        lua_rawgeti(L, top, (lua_Integer)lua_rawlen(L, top));
-        r.count = check_place(L, n, what) - r.first + 1;
-        if (r.count < 1) luaL_error(L, "the range of %ss runs backwards", what);
-    } else if (!lua_istable(L, top) && !lua_isnil(L, top)) {
-        r = (struct range){check_place(L, n, what), 1};
-        return r;
-    }
-    lua_settop(L, top - 1);
-    return r;
-}
-
-/* Pushes where the numbers at `at` are in the range. */
-static int push_within(lua_State *L, int at, struct range r)
-{
-    int low = lg_step(L, "ge", "vi", at, r.first), high = lg_step(L, "le", "vi", at, r.first + r.count - 1);
-    return lg_step(L, "logical_and", "vv", low, high);
-}
-
 /* Pushes the elements of the array at x that the mask picks, less `by`. */
 static int push_picked(lua_State *L, int x, int mask, int64_t by)
 {
     int picked = lg_step(L, "masked_select", "vv", x, mask);
     return by ? lg_step(L, "sub", "vi", picked, by) : picked;
-}
-
-int lg_sparse_range(lua_State *L)
-{
-    const struct kn_csr *a = lg_check_sparse(L, 1);
-    lua_settop(L, 2);
-    if (!lua_istable(L, 2) && !lua_isinteger(L, 2))
-        return luaL_error(L, "a sparse matrix is read by A[{row, column}], each a number or a range as {2, 5}; got %s",
-                          lg_type_name(L, 2));
-    bool row = lua_isinteger(L, 2);
-    if (!row && lua_rawlen(L, 2) > 2)
-        return luaL_error(L, "%d indices for a sparse matrix, which has rows and columns", (int)lua_rawlen(L, 2));
-    if (row)
-        lua_pushvalue(L, 2);
-    else
-        lua_rawgeti(L, 2, 1);
-    struct range rows = check_range(L, a->rows, "row");
-    if (row)
-        lua_pushnil(L);
-    else
-        lua_rawgeti(L, 2, 2);
-    struct range columns = check_range(L, a->columns, "column");
-    int data = lua_gettop(L) + 1;
-    lg_push_coo(L, a);
-    int mask = lg_step(L, "logical_and", "vv", push_within(L, data + 1, rows), push_within(L, data + 2, columns));
-    int elements = push_picked(L, data, mask, 0);
-    int i = push_picked(L, data + 1, mask, rows.first - 1), k = push_picked(L, data + 2, mask, columns.first - 1);
-    push_made(L, elements, i, k, rows.count, columns.count);
-    return 1;
 }
 
 /* ---- diagonals ---- */

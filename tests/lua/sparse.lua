@@ -185,6 +185,83 @@ for _, device in ipairs(t.devices()) do
     end
   end)
 
+  test("rows and columns by ranges, places and masks", function()
+    for _, shape in ipairs(shapes) do
+      local m, n = shape[1], shape[2]
+      for _, every in ipairs { 1, 3, 1e9 } do
+        local x = thin(m, n, every, "float64")
+        local a = x:to_sparse()
+        same(a[{}], x)
+        same(a[{ {}, {} }], x)
+        local rows, columns = gpu.rand({ m }, device):lt(0.5), gpu.rand({ n }, device):lt(0.5)
+        local function check(key) same(a[key], x[key], "the part") end
+        check(rows)
+        check { rows, {} }
+        check { {}, columns }
+        check(gpu.zeros({ 0 }, "int64", device))
+        if m > 0 and n > 0 then
+          local i, k = gpu.random.integers(-m, -1, { 9 }, "int64", device), gpu.random.integers(1, n, { 5 }, "int32", device)
+          check(i)
+          check { {}, k }
+          same(a[{ i, k }], x[i][{ {}, k }])
+          same(a[{ i, { -1 } }], x[i][{ {}, { -1 } }])
+          same(a[{ m, columns }], x[{ { m }, columns }])
+          same(a[(m + 1) // 2], x[{ { (m + 1) // 2 }, {} }])
+          same(a[{ { (m + 1) // 2, m }, { (n + 2) // 3, (n + 1) // 2 } }], x[{ { (m + 1) // 2, m }, { (n + 2) // 3, (n + 1) // 2 } }])
+        end
+      end
+    end
+    local x = gpu.array({ { 1, 0 }, { 0, -0.0 } }, "float64", device) -- what is stored stays as it is
+    local a = gpu.sparse.csr({ 1, 0, -0.0 }, { 1, 1, 2 }, { 1, 2, 4 }, x.shape, "float64", device)
+    t.eq(a[gpu.array({ 2, 2 }, "int64", device)].nnz, 4)
+    t.eq(1 / a[{ { 2 }, { 2 } }].data[1], -math.huge)
+    local part = a[1]
+    part.data:mul_(5)
+    t.eq(a[{ 1, 1 }], 1, "a part is a copy")
+    a[{}].data:mul_(5)
+    t.eq(a[{ 1, 1 }], 1)
+    t.raises("as a mask has an element for each", function() return a[gpu.ones(3, "bool", device)] end)
+    t.raises("rows of a sparse matrix are listed by an array of one axis", function() return a[x] end)
+    t.raises("columns of a sparse matrix are listed", function() return a[{ {}, gpu.ones(3, "bool", device) }] end)
+    t.raises("index 3", function() return a[gpu.array({ 3 }, "int64", device)] end)
+  end)
+
+  test("extremes, means and functions of elements", function()
+    local nan = 0 / 0
+    for _, shape in ipairs(shapes) do
+      for _, every in ipairs { 1, 1.2, 4, 1e9 } do
+        local x = thin(shape[1], shape[2], every, "float64")
+        for _, y in ipairs { x, x:abs() + x:ne(0), -x:abs() - x:ne(0) } do -- some without a 0, of one sign
+          local a = y:to_sparse()
+          same(a:transpose(), y.T)
+          for axis = 1, 2 do
+            if shape[axis] > 0 then
+              assert(a:max(axis):equal(y:max(axis)) and a:min(axis):equal(y:min(axis)), axis)
+              assert(a:mean(axis):allclose(y:mean(axis), 1e-14, 0))
+            else
+              t.raises("max of no elements", a.max, a, axis)
+              t.raises("mean of no elements", a.mean, a, axis)
+            end
+          end
+          if y.size > 0 then
+            t.same({ a:max(), a:min() }, { y:max(), y:min() })
+            t.near(a:mean(), y:mean(), 1e-14)
+          else
+            t.raises("min of no elements", a.min, a)
+          end
+          for _, name in ipairs { "abs", "sign", "square", "sinh", "round", "clone" } do same(a[name](a), y[name](y), name) end
+          local copy = a:clone()
+          copy.data:fill(7)
+          same(a, y, "what was copied")
+          same(a:pow(3), y ^ 3)
+        end
+      end
+    end
+    local a = gpu.array({ { nan, 0 }, { 0, 0 } }, device):to_sparse()
+    assert(a:max() ~= a:max() and a:min(1)[1] ~= a:min(1)[1] and a:max(1)[2] == 0)
+    t.raises("the exponent is above 0", a.pow, a, 0)
+  end)
+
   test("elements, fields and text", function()
     local a = gpu.sparse.csr({ 5, 7, 8.5 }, { 2, 1, 3 }, { 1, 2, 4, 4 }, { 3, 4 }, device)
     t.eq(tostring(a), "sparse float32 (3, 4) on " .. device .. ", 3 elements\n  (1, 2)  5.0\n  (2, 1)  7.0\n  (2, 3)  8.5")

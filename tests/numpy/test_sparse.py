@@ -58,6 +58,12 @@ def test_against_scipy(tmp_path, way):
             sparse[f"a[{{ {{{top}, {row[1] - m}}}, {{{left}, {column[1] + 1}}} }}]"] = a[row[0]:row[1] + 1, column[0]:column[1] + 1]
             sparse[f"a[{top}]"], sparse[f"a[{{ {{}}, {left} }}]"] = a[row[0]], a[:, column[0]:column[0] + 1]
             sparse["a:mul(x[{{}, 1}])"] = a.multiply(x[:, 0]).astype(np.result_type(dtype, other))
+            listed = g.integers(0, m, 5)
+            sparse[f"a[gpu.array({{{', '.join(map(str, listed + 1))}}}, 'int64')]"] = a[listed]
+            sparse["a[{{}, v:gt(0)}]"] = a[:, v > 0]
+            sparse["a:abs():sqrt()"], sparse["a:log1p()"] = abs(a).sqrt(), a.log1p()
+            dense["a:max(1)"], dense["a:min(2)"] = a.max(0).toarray().ravel(), a.min(1).toarray().ravel()
+            dense["a:mean(1)"], dense["a:mean(2)"] = (np.asarray(a.mean(axis)).ravel() for axis in (0, 1))
         if 0 < a.nnz * c.nnz < 20000:
             sparse["gpu.sparse.kron(a, c)"] = sp.kron(a, c, "csr")
         lines += ["do"] + [f"local {s} = gpu.sparse.load('{tmp_path}/{k}-{s}.npz')" for s in "abc"]
