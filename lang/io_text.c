@@ -129,8 +129,7 @@ static const char *push_header_line(lua_State *L, int names, char delimiter, int
     for (lua_Integer i = 1; i <= count; i++) {
         lua_rawgeti(L, names, i);
         const char *name = luaL_tolstring(L, -1, NULL);
-        if (strpbrk(name, "\r\n")) luaL_error(L, "a name of the header has more than one line");
-        bool quotes = strchr(name, '"') || strchr(name, delimiter) || strchr(name, ' ') || !*name;
+        bool quotes = strchr(name, '"') || strchr(name, delimiter) || strpbrk(name, " \r\n") || !*name;
         const char *doubled = luaL_gsub(L, name, "\"", "\"\"");
         const char first[] = {delimiter, '\0'};
         lua_pushfstring(L, "%s%s%s%s", i > 1 ? first : "", quotes ? "\"" : "", doubled, quotes ? "\"" : "");

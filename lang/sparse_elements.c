@@ -26,8 +26,10 @@ static int push_like(lua_State *L, const struct kn_csr *a, int data)
 
 /* Functions with f(0) = 0, and a copy. */
 #define FUNCTIONS(X)                                                                                                   \
-    X(abs) X(sign) X(sqrt) X(square) X(floor) X(ceil) X(round) X(trunc) X(sin) X(tan) X(asin) X(atan) X(sinh) X(tanh)  \
-    X(asinh) X(atanh) X(expm1) X(log1p) X(deg2rad) X(rad2deg) X(relu) X(clone)
+    X(abs)                                                                                                             \
+    X(sign)                                                                                                            \
+    X(sqrt) X(square) X(floor) X(ceil) X(round) X(trunc) X(sin) X(tan) X(asin) X(atan) X(sinh) X(tanh) X(asinh)        \
+        X(atanh) X(expm1) X(log1p) X(deg2rad) X(rad2deg) X(relu) X(clone)
 #define FUNCTION(name)                                                                                                 \
     static int of_##name(lua_State *L)                                                                                 \
     {                                                                                                                  \
@@ -58,7 +60,8 @@ static int transpose(lua_State *L)
 static int check_axis(lua_State *L, const struct kn_csr *a, const char *what)
 {
     int axis = lua_isnoneornil(L, 2) ? -1 : lg_check_axis(L, 2, 2);
-    if ((axis != 1 && a->rows == 0) || (axis != 0 && a->columns == 0)) luaL_error(L, "%s of no elements has no value", what);
+    if ((axis != 1 && a->rows == 0) || (axis != 0 && a->columns == 0))
+        luaL_error(L, "%s of no elements has no value", what);
     return axis;
 }
 

@@ -1,5 +1,5 @@
-/* Sparse matrices read by rows and columns, A[{...}] and A[i]. Rows are found by where they start, in steps that run where
- * the matrix is, and columns as the rows of the transposed matrix. */
+/* Sparse matrices read by rows and columns, A[{...}] and A[i]. Rows are found by where they start, in steps that run
+ * where the matrix is, and columns as the rows of the transposed matrix. */
 #include "lang/sparse.h"
 #include "lang/steps.h"
 
@@ -30,7 +30,8 @@ static struct part check_list(lua_State *L, int64_t n, const char *what)
     if (a->ndim != 1 || (mask && a->shape[0] != n))
         luaL_error(L, "%ss of a sparse matrix are listed by an array of one axis%s", what,
                    mask ? ", which as a mask has an element for each of them" : "");
-    return (struct part){.count = 0, .list = mask ? lg_step(L, "nonzero", "v", at) : lg_step(L, "to", "vs", at, "int64")};
+    return (struct part){.count = 0,
+                         .list = mask ? lg_step(L, "nonzero", "v", at) : lg_step(L, "to", "vs", at, "int64")};
 }
 
 /* The part of the key at the top of the stack: a place, {first, last}, {place}, {} and nil for all, or an array. Popped
@@ -71,7 +72,8 @@ static int push_stretch(lua_State *L, int list, int64_t first, int64_t count)
 }
 
 /* Pushes a matrix of rows with columns like a's; the columns count from 0, and where the rows start from 1. */
-static struct kn_csr *push_rows_of(lua_State *L, const struct kn_csr *a, int data, int columns, int starts, int64_t rows)
+static struct kn_csr *push_rows_of(lua_State *L, const struct kn_csr *a, int data, int columns, int starts,
+                                   int64_t rows)
 {
     columns = lg_step(L, "add", "vi", columns, (int64_t)1);
     lg_push_shape(L, 2, (int64_t[]){rows, a->columns});
@@ -136,9 +138,11 @@ int lg_sparse_part(lua_State *L)
     bool single = lua_isinteger(L, 2) || lg_test_array(L, 2);
     lua_settop(L, 2);
     if (!lua_istable(L, 2) && !single)
-        return luaL_error(L, "a sparse matrix is read by A[{row, column}], each a number, a range as {2, 5} or an array of "
-                             "places; got %s",
-                          lg_type_name(L, 2));
+        return luaL_error(
+            L,
+            "a sparse matrix is read by A[{row, column}], each a number, a range as {2, 5} or an array of "
+            "places; got %s",
+            lg_type_name(L, 2));
     if (!single && lua_rawlen(L, 2) > 2)
         return luaL_error(L, "%d indices for a sparse matrix, which has rows and columns", (int)lua_rawlen(L, 2));
     if (single)

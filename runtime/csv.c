@@ -31,39 +31,56 @@ static const char *next_line(const struct rt_csv *c, const char *at)
     return newline ? newline + 1 : c->end;
 }
 
-/* The first line from `at` on that holds a row; counts lines. */
-static const char *find_row(const struct rt_csv *c, const char *at, int64_t *line)
+/* A row that is being read. Quoted fields may have line breaks, so it ends where its last field does. */
+struct row {
+    const char *at;   /* its next field, NULL behind the last */
+    const char *next; /* with that: where the next line begins */
+    int64_t line;     /* of what is read next, from 1 */
+};
+
+/* Finds the first row from r->next on. */
+static bool find_row(const struct rt_csv *c, struct row *r)
 {
-    for (; at < c->end; at = next_line(c, at), (*line)++) {
-        const char *s = at;
+    for (r->at = r->next; r->at < c->end; r->at = next_line(c, r->at), r->line++) {
+        const char *s = r->at;
         while (s < c->end && is_blank(*s)) s++;
-        if (!is_line_end(c, s) && !(c->form.comment && *s == c->form.comment)) return at;
+        if (!is_line_end(c, s) && !(c->form.comment && *s == c->form.comment)) return true;
     }
-    return NULL;
+    r->at = NULL;
+    return false;
 }
 
 struct field {
     const char *start, *end; /* without blanks and quotes */
+    int64_t line;
     bool quoted;
 };
 
-/* Takes a field; *at is then behind it and its delimiter, or NULL when it was the line's last. False for a quote that
- * is not closed on the line, or closed too early. */
-static bool take_field(const struct rt_csv *c, const char **at, struct field *f)
+/* The quote that closes a field, or the end of the text; counts the lines in between. */
+static const char *find_quote(const struct rt_csv *c, const char *s, int64_t *line)
 {
-    const char *s = *at;
+    for (; s < c->end; s++) {
+        if (*s == '"' && s + 1 < c->end && s[1] == '"')
+            s++;
+        else if (*s == '"')
+            break;
+        *line += *s == '\n' || (*s == '\r' && s + 1 < c->end && s[1] != '\n');
+    }
+    return s;
+}
+
+/* Takes a field of the row. False for a quote that is not closed, or closed too early. */
+static bool take_field(const struct rt_csv *c, struct row *r, struct field *f)
+{
+    const char *s = r->at;
     bool blanks = c->form.delimiter == ' ';
     s = blanks ? s + strspn(s, " \t") : skip_blanks(c, s);
     f->quoted = s < c->end && *s == '"';
+    f->line = r->line;
     f->start = s += f->quoted;
     if (f->quoted) {
-        for (; !is_line_end(c, s); s++) {
-            if (*s == '"' && s + 1 < c->end && s[1] == '"')
-                s++;
-            else if (*s == '"')
-                break;
-        }
-        if (is_line_end(c, s)) return false;
+        s = find_quote(c, s, &r->line);
+        if (s == c->end) return false;
         f->end = s++;
         s = blanks ? s : skip_blanks(c, s);
     } else {
@@ -73,10 +90,12 @@ static bool take_field(const struct rt_csv *c, const char **at, struct field *f)
     if (blanks)
         while (s < c->end && is_blank(*s)) s++;
     if (is_line_end(c, s)) {
-        *at = NULL;
+        r->at = NULL;
+        r->next = next_line(c, s);
+        r->line++;
         return true;
     }
-    *at = s + !blanks;
+    r->at = s + !blanks;
     return blanks || *s == c->form.delimiter;
 }
 
@@ -85,21 +104,20 @@ static enum rt_status bad_quote(const struct rt_csv *c, int64_t line, struct rt_
     return rt_fail(e, RT_INVALID, "%s, line %" PRId64 ": a quote is not closed before the field ends", c->name, line);
 }
 
-static enum rt_status count_fields(const struct rt_csv *c, const char *row, int64_t line, int64_t *count,
-                                   struct rt_error *e)
+static enum rt_status count_fields(const struct rt_csv *c, struct row *r, int64_t *count, struct rt_error *e)
 {
     struct field f;
-    for (*count = 0; row; (*count)++)
-        if (!take_field(c, &row, &f)) return bad_quote(c, line, e);
+    for (*count = 0; r->at; (*count)++)
+        if (!take_field(c, r, &f)) return bad_quote(c, f.line, e);
     return RT_OK;
 }
 
 /* Whether a field of the row is no number. */
-static bool looks_like_names(const struct rt_csv *c, const char *row)
+static bool looks_like_names(const struct rt_csv *c, struct row r)
 {
     struct field f;
     double v;
-    while (row && take_field(c, &row, &f))
+    while (r.at && take_field(c, &r, &f))
         if (rt_number_parse(f.start, (size_t)(f.end - f.start), RT_FLOAT64, &v) != RT_NUMBER_OK) return true;
     return false;
 }
@@ -107,22 +125,24 @@ static bool looks_like_names(const struct rt_csv *c, const char *row)
 enum rt_status rt_csv_measure(const char *name, const char *text, size_t size, const struct rt_csv_form *form,
                               struct rt_csv *out, struct rt_error *e)
 {
-    *out = (struct rt_csv){.name = name, .text = text, .end = text + size, .form = *form, .line = 1};
+    *out = (struct rt_csv){.name = name, .text = text, .end = text + size, .form = *form};
     if (size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) text += 3;
-    for (int64_t i = 0; i < form->skip && text < out->end; i++, out->line++) text = next_line(out, text);
-    const char *row = find_row(out, text, &out->line);
-    int64_t line;
-    if (row &&
-        (form->header == RT_CSV_HEADER_YES || (form->header == RT_CSV_HEADER_GUESS && looks_like_names(out, row)))) {
-        out->names = row;
-        out->line++;
-        row = find_row(out, next_line(out, row), &out->line);
+    struct row r = {.next = text, .line = 1};
+    for (int64_t i = 0; i < form->skip && r.next < out->end; i++, r.line++) r.next = next_line(out, r.next);
+    bool found = find_row(out, &r);
+    int64_t count;
+    if (found &&
+        (form->header == RT_CSV_HEADER_YES || (form->header == RT_CSV_HEADER_GUESS && looks_like_names(out, r)))) {
+        out->names = r.at;
+        enum rt_status status = count_fields(out, &r, &count, e);
+        if (status != RT_OK) return status;
+        found = find_row(out, &r);
     }
-    out->first = row;
-    line = out->line;
-    for (; row; row = find_row(out, next_line(out, row), (line++, &line))) {
-        int64_t count;
-        enum rt_status status = count_fields(out, row, line, &count, e);
+    out->first = found ? r.at : NULL;
+    out->line = r.line;
+    for (; found; found = find_row(out, &r)) {
+        const int64_t line = r.line;
+        enum rt_status status = count_fields(out, &r, &count, e);
         if (status != RT_OK) return status;
         if (out->rows++ == 0) out->columns = count;
         if (count != out->columns)
@@ -134,10 +154,12 @@ enum rt_status rt_csv_measure(const char *name, const char *text, size_t size, c
     return RT_OK;
 }
 
-static enum rt_status bad_number(const struct rt_csv *c, int64_t line, int64_t column, const struct field *f,
-                                 enum rt_number why, enum rt_dtype t, struct rt_error *e)
+static enum rt_status bad_number(const struct rt_csv *c, int64_t column, const struct field *f, enum rt_number why,
+                                 enum rt_dtype t, struct rt_error *e)
 {
-    int n = f->end - f->start < 32 ? (int)(f->end - f->start) : 32;
+    const int64_t line = f->line;
+    int n = 0; /* what of it is shown: its first line's start */
+    while (n < 32 && f->start + n < f->end && !is_line_end(c, f->start + n)) n++;
     if (why == RT_NUMBER_MISSING)
         return rt_fail(e, RT_INVALID,
                        "%s, line %" PRId64 ", field %" PRId64 " is missing, and %s has no value for that; load a "
@@ -156,17 +178,17 @@ static enum rt_status bad_number(const struct rt_csv *c, int64_t line, int64_t c
 enum rt_status rt_csv_read(const struct rt_csv *c, const int64_t *places, int64_t width, enum rt_dtype t,
                            void *elements, struct rt_error *e)
 {
-    int64_t line = c->line, rows = 0, size = rt_dtypes[t].size;
+    int64_t rows = 0, size = rt_dtypes[t].size;
     char *to = elements;
-    for (const char *row = c->first; row; row = find_row(c, next_line(c, row), (line++, &line)), to += width * size) {
-        const char *at = row;
-        for (int64_t i = 0; at; i++) {
+    struct row r = {.at = c->first, .line = c->line};
+    for (bool found = c->first; found; found = find_row(c, &r), to += width * size) {
+        for (int64_t i = 0; r.at; i++) {
             struct field f;
-            if (!take_field(c, &at, &f)) return bad_quote(c, line, e);
+            if (!take_field(c, &r, &f)) return bad_quote(c, f.line, e);
             int64_t place = places ? places[i] : i;
             if (place < 0) continue;
             enum rt_number result = rt_number_parse(f.start, (size_t)(f.end - f.start), t, to + place * size);
-            if (result != RT_NUMBER_OK) return bad_number(c, line, i + 1, &f, result, t, e);
+            if (result != RT_NUMBER_OK) return bad_number(c, i + 1, &f, result, t, e);
         }
         if (++rows % POLL_EVERY == 0 && rt_interrupted()) return rt_fail(e, RT_INTERRUPTED, "interrupted");
     }
@@ -176,8 +198,10 @@ enum rt_status rt_csv_read(const struct rt_csv *c, const int64_t *places, int64_
 bool rt_csv_name(const struct rt_csv *c, const char **at, char *out, size_t size)
 {
     struct field f;
+    struct row r = {.at = *at};
     size_t n = 0;
-    if (!*at || !take_field(c, at, &f)) return false;
+    if (!r.at || !take_field(c, &r, &f)) return false;
+    *at = r.at;
     for (const char *s = f.start; s < f.end && n + 1 < size; s++) {
         if (f.quoted && *s == '"' && s + 1 < f.end) s++; /* two quotes are one */
         out[n++] = *s;

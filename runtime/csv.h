@@ -1,4 +1,5 @@
-/* Tables of numbers as text: lines of fields, parted by a character or by blanks. */
+/* Tables of numbers as text: lines of fields, parted by a character or by blanks. As in RFC 4180 a field in quotes may
+ * have delimiters, line breaks and, doubled, quotes in it. */
 #ifndef RT_CSV_H
 #define RT_CSV_H
 

@@ -323,6 +323,41 @@ def test_csv_headers_comments_and_missing_values(tmp_path):
     assert (tmp_path / "v.csv").read_text() == "1\n2\n3\n"
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_csv_line_breaks_in_quotes(tmp_path, end):
+    """As the csv module writes them: in the header, in columns that are left out, at a row's start and at its end."""
+    names = [f"a{end}{end}b", "n", f'c"{end}#', f"{end}"]
+    rows = [[f"Ann{end}Lee", 1, f"x, y{end}", 2.5], [f"#{end}{end}7,8", "-3", "", 4], [f'"{end}"', 5, "z", "6"]]
+    with open(tmp_path / "t.csv", "w", newline="") as f:
+        w = csv.writer(f, lineterminator=end)
+        w.writerow(names)
+        w.writerows(rows)
+    with open(tmp_path / "bad.csv", "w", newline="") as f:
+        f.write(f'n,m{end}"1{end}",2{end}')
+    with open(tmp_path / "open.csv", "w", newline="") as f:
+        f.write(f'n,m{end}"{end}{end}",2{end}3,"4{end}5,6{end}')
+    with open(tmp_path / "short.csv", "w", newline="") as f:
+        f.write(f'n,m{end}"{end}{end}",2{end}3{end}')
+    out = run("""
+      local x, names = gpu.load(d .. "t.csv", {columns = {4, 2}})
+      print(table.concat(x:flatten():totable(), " "), ("%q"):format(names[1]), names[2])
+      gpu.save(d .. "u.csv", gpu.array({{1, 2, 3, 4}}), {header = {"a\\n\\nb", "n", 'c"\\n#', "\\r"}})
+      local y, again = gpu.load(d .. "u.csv")
+      print(y.shape, again[1] == "a\\n\\nb" and again[3] == 'c"\\n#' and again[4] == "\\r")
+      print((select(2, pcall(gpu.load, d .. "bad.csv")):gsub("[\\r\\n]", "?")))
+      print(select(2, pcall(gpu.load, d .. "open.csv", {columns = {2}})))
+      print(select(2, pcall(gpu.load, d .. "short.csv", {columns = {2}})))
+    """, tmp_path)
+    lines = out.replace("\\\n", "/").split("\n")
+    assert lines[0].startswith("2.5 1.0 4.0 -3.0 6.0 5.0\t") and lines[0].endswith("\tn"), lines[0]
+    assert lines[1] == "(1, 4)\ttrue"
+    assert "line 2, field 1 is '1', expected a number" in lines[2]
+    assert "line 5: a quote is not closed" in lines[3]
+    assert "line 5: 1 field, expected 2 as in line 2" in lines[4]
+    with open(tmp_path / "u.csv", newline="") as f:
+        assert list(csv.reader(f)) == [["a\n\nb", "n", 'c"\n#', "\r"], ["1", "2", "3", "4"]]
+
+
 @pytest.mark.parametrize("device", DEVICES)
 def test_json_both_ways(tmp_path, device):
     a = values("float64", (3, 2, 4))
