@@ -107,6 +107,17 @@
         const T known = a == b ? a + 1 : d;                                                                            \
         return (a == b) | (d != d) ? known : v;                                                                        \
     }                                                                                                                  \
+    /* By what does not overflow on either side. */                                                                    \
+    KN_FN T sigmoid_##S(T a)                                                                                           \
+    {                                                                                                                  \
+        const T e = exp_(-fabs(a));                                                                                    \
+        return (a < 0 ? e : 1) / (1 + e);                                                                              \
+    }                                                                                                                  \
+    KN_FN T silu_##S(T a)                                                                                              \
+    {                                                                                                                  \
+        const T e = exp_(-fabs(a));                                                                                    \
+        return (a < 0 ? a * e : a) / (1 + e);                                                                          \
+    }                                                                                                                  \
     KN_FN T softplus_##S(T a) { return (a > 0 ? a : 0) + log1p(exp_(-fabs(a))); }                                      \
     /* The sine is that of what is left of x beside the nearest even number, folded into a quarter turn. */            \
     KN_FN T sinc_##S(T a)                                                                                              \
@@ -136,7 +147,8 @@
     {                                                                                                                  \
         const double pi = 3.14159265358979323846;                                                                      \
         double x = a, sum = 0, r, z;                                                                                   \
-        if (x <= 0) {                                                                                                  \
+        if (x == 0) return -1 / a;                                                                                     \
+        if (x < 0) {                                                                                                   \
             r = x - rint(x);                                                                                           \
             if (r == 0) return (T)(r / r);                                                                             \
             sum = -pi / tan(pi * r);                                                                                   \

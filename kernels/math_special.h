@@ -440,7 +440,8 @@ ALWAYS_INLINE double digamma_f64(double a)
     struct two_sides turns = turns_of(a);
     double turned = (x < 1 ? upper : v + 1 / x) - 2 * QUARTER * turns.cosine / turns.sine;
     v = a < 0 ? turned : v;
-    return (a <= 0) & (rint(a) == a) ? __builtin_nan("") : v;
+    v = a == 0 ? -1 / a : v;
+    return (a < 0) & (rint(a) == a) ? __builtin_nan("") : v;
 }
 
 /* Below 0, where two numbers of nearly the same size leave few of their digits, all digits of a double are needed. */

@@ -44,6 +44,7 @@
       "(function() local x = gpu.ones(1) x:add(1) x:add_(2) return x[1] end)() == 3")                                  \
     X("x // y is the quotient rounded down, as in Lua: 1 // 0.1 is 10", "9",                                           \
       "(gpu.array({1}, 'float64') // 0.1)[1] == 10 and 1 // 0.1 == 10")                                                \
+    X("Where x % y is 0 it has the sign of x, as in Lua", "that of y", "1 / (gpu.array({-4.0}) % 2)[1] == -math.huge") \
     X("Right shifts by a negative number move left", "undefined", "(gpu.array({3}, 'int32') >> -1)[1] == 6")           \
     X("A reduction without axes, or along the only one, is a Lua number", "an array scalar",                           \
       "math.type(gpu.ones(2, 2):sum()) == 'float' and math.type(gpu.ones(2):sum(1)) == 'float'")                       \

@@ -81,6 +81,8 @@ ROWS = {
         ('in_place()', '2.0'),
     'x // y is the quotient rounded down, as in Lua: 1 // 0.1 is 10':
         ('1.0 // np.array([0.1])', '[9.]'),
+    'Where x % y is 0 it has the sign of x, as in Lua':
+        ('np.signbit(np.array([-4.0, 4.0]) % [2, -2]).tolist()', '[False, True]'),
     'Right shifts by a negative number move left':
         ("'undefined'", 'undefined'),
     'mean, var, std and median of no elements are errors':

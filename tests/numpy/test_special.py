@@ -117,3 +117,31 @@ def test_beta_zeta_and_integrals(way, tmp_path):
             off = np.abs(got - want) <= 30 * np.finfo(t).eps * np.maximum(np.abs(want), least) * known + slack
         wrong = ~(off | (got == want) | (np.isnan(got) & np.isnan(want)))
         assert not wrong.any(), (code, t, [v[wrong][:5] for v in args], got[wrong][:5], want[wrong][:5])
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_sigmoid_below_the_normal_numbers_and_digamma_beside_its_poles(way, tmp_path):
+    device, env, _ = WAYS[way]
+    g = np.random.default_rng(3)
+    x = {t: np.concatenate([EDGES, g.uniform(-reach, 0, 700), g.uniform(-5, 40, 300), [-100, -88.8, -709.9, -720]]).astype(t)
+         for t, reach in (("float32", 103), ("float64", 740))}
+    np.savez(tmp_path / "in.npz", poles=np.array([0, -0.0, -1, -2, -1e20, -np.inf, np.nan]), **x)
+    script = tmp_path / "script.lua"
+    script.write_text(f"gpu.device '{device}'\nlocal v, out = gpu.load('{tmp_path}/in.npz'), {{}}\n" + "".join(
+        f"out.sigmoid{t}, out.silu{t}, out.digamma{t} = v.{t}:sigmoid(), v.{t}:silu(), v.poles:to('{t}'):digamma()\n" for t in x)
+        + f"gpu.save('{tmp_path}/out.npz', out)\n")
+    subprocess.run([LUNARRAY, str(script)], env={**os.environ, **env}, check=True, timeout=100)
+    out = np.load(tmp_path / "out.npz")
+    for t, v in x.items():
+        with np.errstate(all="ignore"):
+            wide = v.astype(np.longdouble)
+            sigmoid, least = np.exp(wide) / (1 + np.exp(wide)), np.finfo(t).smallest_subnormal
+            sigmoid = np.where(wide > 0, 1 / (1 + np.exp(-wide)), sigmoid)
+        for name, want in (("sigmoid", sigmoid), ("silu", wide * sigmoid)):
+            got = out[name + t]
+            inside = np.isfinite(want)  # silu(-inf) is NaN, as Torch's
+            slack = least * (1 if name == "sigmoid" else np.maximum(1, np.abs(v[inside])))
+            assert (np.abs(got[inside] - want[inside]) <= 4 * np.finfo(t).eps * np.abs(want[inside]) + slack).all(), (name, t)
+        assert out["sigmoid" + t][list(v).index(-100)] > 0
+        poles = out["digamma" + t]
+        np.testing.assert_array_equal(poles, [-np.inf, np.inf] + [np.nan] * 5)

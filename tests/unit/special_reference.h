@@ -10,7 +10,8 @@
 static inline long double psi(long double x)
 {
     const long double pi = 3.14159265358979323846264338327950288L;
-    if (isnan(x) || x == -INFINITY || (x <= 0 && x == floorl(x))) return NAN;
+    if (x == 0) return -1 / x;
+    if (isnan(x) || x == -INFINITY || (x < 0 && x == floorl(x))) return NAN;
     if (x < 0) return psi(1 - x) - pi / tanl(pi * (x - rintl(x)));
     long double sum = 0;
     for (; x < 300; x += 1) sum += 1 / x;
