@@ -185,19 +185,19 @@ class Runner:
                     self.count("skipped", f"cudart/{name}: no nvcc built it")
         self.programs("cudart", "test_*")
 
-    def on_simt_alone(self, path):
-        """Whether a script chooses the software GPU: with another device it would run the same once more."""
+    def has_line(self, path, beginning):
         with open(path, encoding="utf-8", errors="replace") as f:
-            return any(line.startswith('gpu.device("simt")') for line in f)
+            return any(line.startswith(beginning) for line in f)
 
-    def scripts(self, suite, folder, names=None, command=None, env=None, brief=()):
+    def scripts(self, suite, folder, names=None, command=None, env=None, brief=(), eight=()):
         for path in sorted(glob.glob(f"tests/{folder}/*.lua")):
             name = os.path.basename(path)[:-4]
-            if suite == "cuda" and self.on_simt_alone(path):
-                continue
+            if suite == "cuda" and self.has_line(path, 'gpu.device("simt")'):
+                continue  # it would run the same once more
             if name != "test" and (names is None or name in names) and self.wanted(suite, name):
                 self.later(self.program, f"{suite}/{name}", (command or [self.binary]) + [path],
-                           {**(env or {}), **({"LUNARRAY_TEST_BRIEF": "1"} if name in brief else {})})
+                           {**(env or {}), **({"LUNARRAY_TEST_BRIEF": "1"} if name in brief else {}),
+                            **({"LUNARRAY_THREADS": "8"} if name in eight else {})})
 
     def stock(self):
         lua = shutil.which("lua5.4")
@@ -302,7 +302,9 @@ class Runner:
         brief = {"LUNARRAY_TEST_BRIEF": "1"} if sanitized else {}
         generated = {"LUNARRAY_GENERATED": "1", "LUNARRAY_TEST_DEVICES": "simt", **brief}
         self.scripts("generated", "lua", GENERATED_SANITIZED if sanitized else GENERATED, env=generated)
-        self.scripts("simt", "simt", env=brief)
+        # What runs again on other numbers of threads does so alone with sanitizers: t.on_threads begins nothing then.
+        others = [os.path.basename(p)[:-4] for p in glob.glob("tests/simt/*.lua") if self.has_line(p, "t.on_threads(")]
+        self.scripts("simt", "simt", env=brief, eight=others if sanitized else ())
         self.scripts("checked", "simt", CHECKED, env={"LUNARRAY_TEST_CHECK": "1", **brief})
         cuda = {"LUNARRAY_CUDA": os.path.join(self.build, "libcuda-simt.so"), "LUNARRAY_DEVICE": "cuda",
                 "LUNARRAY_CUBLAS": os.path.join(self.build, "tests/driver/libcublas.so.13"),

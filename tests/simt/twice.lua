@@ -100,7 +100,7 @@ local function test(name, launch, lists, in_step)
   t.test(name, function()
     local wrong = {}
     for m, one in ipairs(lists) do
-      for n = 1 + m % t.brief(1, 3), #lists, t.brief(1, 3) do
+      for n = 1 + m % t.brief(1, 7), #lists, t.brief(1, 7) do
         local two = lists[n]
         for _, strict in ipairs { false, true } do
           local found = gpu.check(function() launch(one.code, two.code) end, strict and "strict" or nil)
