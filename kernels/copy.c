@@ -98,34 +98,34 @@ static enum rt_status copy_to_new(const struct rt_array *to, const struct rt_arr
     return RT_OK;
 }
 
+/* Of another device: values travel as they are, contiguous, and are converted where they arrive. */
+static enum rt_status convert_there(const struct rt_array *from, enum rt_dtype dtype, struct rt_device *d,
+                                    struct rt_array *out, struct rt_error *e)
+{
+    struct rt_array here, there;
+    enum rt_status status = kn_contiguous(from, &here, e);
+    if (status != RT_OK) return status;
+    status = rt_array_new(d, from->dtype, from->ndim, from->shape, &there, e);
+    if (status == RT_OK) status = rt_array_transfer(&there, &here, e);
+    rt_array_release(&here);
+    if (status == RT_OK && dtype == from->dtype) {
+        rt_array_share(&there, out);
+    } else if (status == RT_OK) {
+        status = kn_convert(&there, dtype, d, out, e);
+    }
+    rt_array_release(&there);
+    return status;
+}
+
 enum rt_status kn_convert(const struct rt_array *from, enum rt_dtype dtype, struct rt_device *d, struct rt_array *out,
                           struct rt_error *e)
 {
-    struct rt_array there = {0}, result = {0};
-    const struct rt_array *source = from;
     enum rt_status status = rt_array_alive(from, e);
-    *out = there;
-    if (status == RT_OK && rt_array_device(from) != d) {
-        /* Values travel as they are, contiguous, and are converted where they arrive. */
-        struct rt_array here;
-        status = kn_contiguous(from, &here, e);
-        if (status != RT_OK) return status;
-        status = rt_array_new(d, from->dtype, from->ndim, from->shape, &there, e);
-        if (status == RT_OK) status = rt_array_transfer(&there, &here, e);
-        rt_array_release(&here);
-        source = &there;
-        if (status == RT_OK && dtype == from->dtype) {
-            *out = there;
-            return RT_OK;
-        }
-    }
-    if (status == RT_OK) status = rt_array_new(d, dtype, from->ndim, from->shape, &result, e);
-    if (status == RT_OK) status = copy_to_new(&result, source, e);
-    rt_array_release(&there);
-    if (status == RT_OK)
-        *out = result;
-    else
-        rt_array_release(&result);
+    out->storage = NULL;
+    if (status == RT_OK && rt_array_device(from) != d) return convert_there(from, dtype, d, out, e);
+    if (status == RT_OK) status = rt_array_new(d, dtype, from->ndim, from->shape, out, e);
+    if (status == RT_OK) status = copy_to_new(out, from, e);
+    if (status != RT_OK) rt_array_release(out);
     return status;
 }
 

@@ -76,11 +76,13 @@ static bool keep_axis(const struct lg_key *k, const struct lg_item *item, struct
     return item->kind != LG_INDEX;
 }
 
-/* Narrows *v, a copy of the key's array, to what the key picks; axes with index arrays stay whole and get a true in
- * `picked`, which may be NULL. */
+/* Makes *v a view of the key's array, without a storage: what the key picks. Axes with index arrays stay whole and get
+ * a true in `picked`, which may be NULL. */
 static void narrow(lua_State *L, const struct lg_key *k, struct rt_array *v, bool *picked)
 {
     int kept = 0, items = k->count + k->a->ndim - k->axes;
+    v->dtype = k->a->dtype;
+    v->offset = k->a->offset;
     for (int i = 0; i < items; i++) {
         int64_t shape, stride;
         int axis = k->axes + i - k->count; /* of those behind the key's */
@@ -154,8 +156,8 @@ static void make_access(lua_State *L, const struct lg_key *k, struct access *c)
     bool picked[RT_MAX_DIMS] = {false};
     int64_t shape[RT_MAX_DIMS] = {0};
     int ndim, at = place_of_picked(k), pick = 0;
-    c->view = *k->a;
     narrow(L, k, &c->view, picked);
+    c->view.storage = k->a->storage; /* borrowed */
     c->x = (struct kn_indexing){.data = &c->view};
     for (int i = 0; i < k->count; i++) {
         if (k->items[i].kind != LG_PICKED) continue;
@@ -342,12 +344,16 @@ int lg_array_index(lua_State *L)
     if (ends_walk(L, a)) return 0;
     lg_read_key(L, 2, a, &k);
     if (k.has_arrays) return read_picked(L, &k);
-    struct rt_array view = *a; /* borrowed */
-    narrow(L, &k, &view, NULL);
-    if (picks_element(&k))
-        lg_push_element(L, &view);
-    else
-        rt_array_share(&view, lg_new_array(L));
+    if (picks_element(&k)) {
+        struct rt_array one;
+        narrow(L, &k, &one, NULL);
+        one.storage = a->storage; /* borrowed */
+        lg_push_element(L, &one);
+        return 1;
+    }
+    struct rt_array *out = lg_new_array(L);
+    narrow(L, &k, out, NULL);
+    out->storage = rt_storage_retain(a->storage);
     return 1;
 }
 
@@ -365,8 +371,9 @@ int lg_array_newindex(lua_State *L)
         write_picked(L, &k, 3);
         return 0;
     }
-    struct rt_array target = *a; /* borrowed */
+    struct rt_array target;
     narrow(L, &k, &target, NULL);
+    target.storage = a->storage; /* borrowed */
     if (lg_is_scalar(L, 3))
         fill_view(L, &target, 3);
     else

@@ -267,7 +267,6 @@ static void add_table_item(lua_State *L, struct lg_key *k, size_t behind)
 static void add_table(lua_State *L, struct lg_key *k, int table)
 {
     size_t n = lua_rawlen(L, table), behind = 0;
-    luaL_checkstack(L, 4 * RT_MAX_DIMS, NULL);
     if (n == 0 && (lua_pushnil(L), lua_next(L, table)))
         luaL_error(L, "an index has one item per axis, in a list; this one has the key %s",
                    luaL_tolstring(L, -2, NULL));
@@ -289,6 +288,45 @@ static void add_table(lua_State *L, struct lg_key *k, int table)
     }
 }
 
+/* An item of a key, the table or number at the top of the stack: a range of one to three integers, or an integer.
+ * False, with nothing added, for what add_table reads or refuses. */
+static bool add_plain_item(lua_State *L, struct lg_key *k, int type)
+{
+    int64_t numbers[3] = {0, 0, 1};
+    int whole = 1, top = lua_gettop(L);
+    if (type == LUA_TNUMBER) {
+        numbers[0] = lua_tointegerx(L, top, &whole);
+        if (whole) add_index(L, k, numbers[0]);
+        return whole;
+    }
+    const size_t n = lua_rawlen(L, top);
+    if (n == 0 || n > 3) return false;
+    for (int i = 0; i < (int)n && whole; i++) {
+        lua_rawgeti(L, top, i + 1);
+        numbers[i] = lua_tointegerx(L, top + i + 1, &whole);
+    }
+    if (!whole) return false;
+    add_range(L, k, numbers[0], numbers[n > 1], numbers[2]);
+    return true;
+}
+
+/* A key of integers and ranges alone, which most are, in one go. False where there is anything else: add_table reads
+ * it again from its start. */
+static bool add_plain_table(lua_State *L, struct lg_key *k, int table)
+{
+    const int top = lua_gettop(L), n = (int)lua_rawlen(L, table);
+    if (n > k->a->ndim) return false;
+    for (int i = 1; i <= n; i++) {
+        const int type = lua_rawgeti(L, table, i);
+        const bool added = (type == LUA_TNUMBER || type == LUA_TTABLE) && add_plain_item(L, k, type);
+        lua_settop(L, top);
+        if (added) continue;
+        k->count = k->axes = 0;
+        return false;
+    }
+    return n > 0;
+}
+
 void lg_read_key(lua_State *L, int idx, const struct rt_array *a, struct lg_key *k)
 {
     k->a = a;
@@ -304,7 +342,10 @@ void lg_read_key(lua_State *L, int idx, const struct rt_array *a, struct lg_key 
         return;
     }
     case LUA_TSTRING: add_text(L, k, lua_tostring(L, idx), 0); return;
-    case LUA_TTABLE: add_table(L, k, idx); return;
+    case LUA_TTABLE:
+        luaL_checkstack(L, 4 * RT_MAX_DIMS, NULL);
+        if (!add_plain_table(L, k, idx)) add_table(L, k, idx);
+        return;
     default:
         if (!lg_test_array(L, idx))
             luaL_error(L,

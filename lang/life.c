@@ -50,8 +50,17 @@ struct rt_array *lg_new_array(lua_State *L)
     lg_memory_enter(L);
     const unsigned long before = released;
     struct lg_array *l = lua_newuserdatauv(L, sizeof *l, 0);
-    *l = (struct lg_array){.mark = mark_of(l)};
     struct rt_array *a = &l->array;
+    a->storage = NULL; /* and axes, which are most of it, mean nothing yet */
+    a->dtype = 0;
+    a->ndim = 0;
+    a->offset = 0;
+    l->expression = NULL;
+    l->reduces = false;
+    l->stream = 0;
+    l->next = NULL;
+    l->link = NULL;
+    l->mark = mark_of(l);
     if (released != before) lg_check_frame(L);
     lua_rawgetp(L, LUA_REGISTRYINDEX, &metatable_key);
     lua_setmetatable(L, -2);

@@ -301,7 +301,11 @@ static bool regroup_strides(const struct rt_array *a, struct rt_array *view)
 enum rt_status rt_array_reshape(const struct rt_array *a, int ndim, const int64_t *shape, struct rt_array *out,
                                 struct rt_error *e)
 {
-    struct rt_array view = {.storage = a->storage, .dtype = a->dtype, .ndim = ndim, .offset = a->offset};
+    struct rt_array view; /* whose axes, of which there is room for many, need no zeros */
+    view.storage = a->storage;
+    view.dtype = a->dtype;
+    view.ndim = ndim;
+    view.offset = a->offset;
     enum rt_status status = resolve_shape(a, ndim, shape, view.shape, e);
     if (status != RT_OK) return status;
     if (rt_array_contiguous(a)) {

@@ -192,6 +192,33 @@ for _, device in ipairs(t.devices()) do
     t.raises("no method or field 'nmae'", function() return x.nmae end)
   end)
 
+  test("integers and ranges beside other items of a key", function()
+    local x = cube()
+    local places = gpu.array({ 3, 1 }, "int64", device)
+    local same = function(key, text) t.same(x[key]:totable(), x[text]:totable(), text) end
+    same({ 2, { 2, 3 }, "::2" }, "2, 2:3, ::2")
+    same({ { 2 }, { 3, 1, -1 }, { 1, 4, 2 } }, "2:2, 3:1:-1, 1:4:2")
+    same({ { 1, 2 }, gpu.newaxis, 3 }, "1:2, newaxis, 3")
+    same({ -1, {}, { 2, -1 } }, "-1, :, 2:-1")
+    same({ 2.0, { 2.0, 3.0 } }, "2, 2:3")
+    t.same(x[{ 2, { 1, 2 }, places }]:totable(), { { 15, 19 }, { 13, 17 } }) -- as in NumPy
+    t.same(x[{ { 2 }, 1, places }]:totable(), { { 15, 13 } })
+    t.eq(x[{ 2, 3, 4 }], 24)
+    t.eq(x[{ 2, 3, { 4 } }].shape[1], 1)
+    t.eq(x[{ { 1, 0 } }].size, 0)
+    local y = x[{ { 2 }, { 2, 3 } }]
+    y[{ 1, 1, { 1, 2 } }] = 0
+    t.same(x[{ 2, 2 }]:totable(), { 0, 0, 19, 20 })
+    t.raises("must be an integer, got string", function() return x[{ 1, { 1, "b" } }] end)
+    t.raises("it has 4 items", function() return x[{ 1, { 1, 2, 1, 1 } }] end)
+    t.raises("the step of the range on axis 2 is 0", function() return x[{ 1, { 1, 2, 0 } }] end)
+    t.raises("axis 3 must be an integer", function() return x[{ 1, 1, 1.5 }] end)
+    t.raises("4", function() return x[{ 1, 1, 1, 1 }] end)
+    t.raises("item 2 of the index is nil", function() return x[{ 1, nil, { 9, 10 } }] end)
+    t.raises("has the key first", function() return x[{ first = 1 }] end)
+    t.raises("out of range for axis 2", function() return x[{ 1, { 2, 9 } }] end)
+  end)
+
   test("walking", function()
     local seen = {}
     for i, v in ipairs(gpu.array({ 4, 5, 6 }, device)) do seen[i] = v end
