@@ -142,6 +142,61 @@ static bool push_assigned_constant(lua_State *L, struct lg_loading *l)
     return false;
 }
 
+/* A reader that gives a byte at a time, so that what it gave tells how far Lua read. */
+static const char *next_byte(lua_State *L, void *rest, size_t *size)
+{
+    struct rest *r = rest;
+    (void)L;
+    *size = r->length > 0;
+    r->length -= *size;
+    return r->length ? r->text++ : " ";
+}
+
+/* How many bytes of a text that does not compile Lua reads before it says so, one behind the last token among them. */
+static size_t bytes_read(lua_State *L, const char *text, size_t length)
+{
+    struct rest rest = {text, length + 1, NULL};
+    lua_load(L, next_byte, &rest, "=?", "t");
+    lua_pop(L, 1);
+    return length + 1 - rest.length;
+}
+
+/* Whether a line or what is behind a semicolon begins there. */
+static bool begins_line(const char *text, size_t at)
+{
+    while (at > 0 && (text[at - 1] == ' ' || text[at - 1] == '\t')) at--;
+    return at == 0 || text[at - 1] == '\n' || text[at - 1] == ';';
+}
+
+/* In c - a @ b Lua finds fault with the -, as the cell was to be a statement. Where the cell's end, read as an
+ * expression, is good for an operand more (it is not in x += 1), what is wrong there takes the place of the message at
+ * the top. */
+static void tell_of_expression(lua_State *L, struct lg_loading *l)
+{
+    static const char before[] = "return ", expected[] = "<eof> expected near ";
+    const struct lg_cell *c = &l->cell;
+    size_t i = c->start_count;
+    size_t least = i > LG_LOAD_TRIES ? i - LG_LOAD_TRIES : 0;
+    while (i > least && !lg_text_compiles(L, l, c->text.data, c->starts[i - 1].at)) i--;
+    if (i == least) return;
+    size_t at = c->starts[i - 1].at;
+    if (c->text.data[at] == '#' || !begins_line(c->text.data, at)) return; /* #include is none of Lua's lengths */
+    l->scratch.length = 0;
+    lg_buffer_add(&l->scratch, c->text.data, at);
+    lg_buffer_puts(&l->scratch, before);
+    lg_buffer_add(&l->scratch, c->text.data + at, c->end - at);
+    if (l->scratch.failed) return;
+    size_t far = bytes_read(L, l->scratch.data, l->scratch.length) - (sizeof before - 1);
+    if (far <= bytes_read(L, c->text.data, c->text.length) + 1) return;
+    if (load(L, l->scratch.data, l->scratch.length, l->source->chunk) != LUA_ERRSYNTAX) {
+        lua_pop(L, 1);
+        return;
+    }
+    const char *message = luaL_gsub(L, lua_tostring(L, -1), expected, "syntax error near ");
+    lua_remove(L, -2);
+    lua_remove(L, strstr(message, "near '='") ? -1 : -2); /* an assignment was no expression */
+}
+
 static int compile(lua_State *L, struct lg_loading *l, bool *show)
 {
     const struct lg_source *source = l->source;
@@ -163,6 +218,7 @@ static int compile(lua_State *L, struct lg_loading *l, bool *show)
             lua_pop(L, 1);
         }
     }
+    if (status == LUA_ERRSYNTAX && !l->cell.silenced) tell_of_expression(L, l);
     return status;
 }
 

@@ -26,6 +26,14 @@ static const struct {
     {"%%capture c\nimport os", "near 'os'", "nothing to import"},
     {"files = !ls", "near '!'", "io.popen"},
     {"x is nil", "near 'is'", "written =="},
+    /* what is an expression to its user, though no statement begins so */
+    {"c - a @ b", "near '@'", "A:matmul(B)"},
+    {"c = 1\n(c - 2) @ c\nd = 3", "near '@'", "A:matmul(B)"},
+    {"2 * x[1:3]", "']' expected near ':'", "x[\"1:3\"]"},
+    {"2 * x[1, 2]", "']' expected near ','", "x[{1, 2}]"},
+    {"c + 2 ** 3", "near '*'", "x ^ y"},
+    {"c + x != 3", "near '!'", "written ~="},
+    {"gpu.ones(2) + (3, 4)", "')' expected near ','", "no tuple"},
     {"if x = 1 then end", "'then' expected near '='", "written =="},
     /* indices, lists, tuples */
     {"y = x[1:3]", "']' expected near ':'", "x[\"1:3\"]"},
