@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include "lang/closest.h"
+#include "lang/hint.h"
 #include "lang/lang.h"
 #include "runtime/spelling.h"
 
@@ -190,6 +191,13 @@ static const char *const synonyms[][2] = {
     {"smooth_l1_loss", "gpu.where(d:lt(1), d ^ 2 / 2, d - 0.5):mean(), with d = (x - y):abs()"},
     {"huber_loss", "gpu.where(d:lt(1), d ^ 2 / 2, d - 0.5):mean(), with d = (x - y):abs()"},
     {"__version__", "gpu.version"}, {"assert_allclose", "assert(gpu.allclose(x, y))"},
+    {"head", "x[\"1:5\"]"}, {"tail", "x[\"-5:\"]"},
+    {"groupby", "x[g:eq(k)] for one group, g:bincount(0, x) / g:bincount() for the means of all"},
+    {"managed", "gpu.zeros(n): arrays are on one device, and x:to(\"cpu\") copies"},
+    {"managed_array", "gpu.zeros(n): arrays are on one device, and x:to(\"cpu\") copies"},
+    {"csr_matrix", "x:to_sparse(), or gpu.sparse.csr of its parts"},
+    {"csr_array", "x:to_sparse(), or gpu.sparse.csr of its parts"},
+    {"errorbar", "gpu.plot{{x, y}, {x, y - e, style = \"points\"}, {x, y + e, style = \"points\"}}"},
     {"CubicSpline", "gpu.ndimage.map_coordinates(x, coordinates, 3)"},
 };
 /* clang-format on */
@@ -251,6 +259,8 @@ int lg_raise_unknown(lua_State *L, const char *what, const char *name, int idx, 
         if (other) best = lg_closest_key(L, other, name, best);
     }
     if (best) return luaL_error(L, "%s '%s'; did you mean '%s'?", what, name, best);
+    const char *word = lg_hint_word(name);
+    if (word) return luaL_error(L, "%s '%s'; %s", what, name, word);
     return luaL_error(L, "%s '%s'; gpu.help() lists what there is", what, name);
 }
 

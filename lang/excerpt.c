@@ -217,7 +217,8 @@ static void add_about(lua_State *L, struct excerpt *x, const char *message, bool
 static void add_for_null(lua_State *L, struct excerpt *x, const char *message, struct lg_buffer *b)
 {
     int top = lua_gettop(L);
-    if (!strstr(message, " is nil") || x->line < 1) return;
+    bool null = strstr(message, " is nil") || strstr(message, "null pointer");
+    if (!null || x->line < 1) return;
     x->source = lg_chunk_source(L, x->chunk, &x->length);
     if (x->source && find_line(x)) {
         struct lg_place p = {x->from, (size_t)(x->to - x->from), NULL, x->source, x->length};

@@ -9,6 +9,7 @@
 #define BLOCK "a block begins with then or do (a function's with its parameters) and ends with end; braces make tables"
 #define SLICE                                                                                                          \
     "a slice is a string or a table, x[\"1:3\"] or x[{{1, 3}}]: indices count from 1, and both ends are included"
+#define PARTS "a row, a column and their parts are x[{1, {}}] or x[\"1, :\"], x[{{1, 3}, 2}] or x[\"1:3, 2\"]"
 #define FIELD "a table's field is written {a = 1}, or {[\"a b\"] = 1}"
 #define LOCAL "a variable is made by local n = 3; it has no type"
 #define CUDA  "CUDA C goes into gpu.kernel [[ ... ]], or a cell that begins with %%cuda"
@@ -22,6 +23,7 @@
 #define ELEM  "whether a table has a key is t[k] ~= nil; which elements are among others x:isin(y); loops have in"
 #define METH  "a method is called with parentheses, x:sum(); a field has a dot, x.shape"
 #define MATH  "math's functions are for numbers; those for arrays are gpu's, gpu.sin(x), or methods, x:sin()"
+#define MASK  "== and ~= give one boolean; the mask is x:eq(y) or x:ne(y)"
 #define JOIN  "strings are joined by .., as in \"n = \" .. n"
 #define ITEM  "a reduction of all elements gives a number already: x:sum() is one"
 #define ADDR  "there are no addresses: a function returns what it makes, as x = gpu.zeros(n)"
@@ -90,6 +92,8 @@ static const struct {
     {"<name> expected near 'in'", NULL, "'in' is a word of Lua's; a field of that name is x[\"in\"]"},
     {"'then' expected near '='", NULL, EQUAL},
     {"'do' expected near '='", NULL, EQUAL},
+    {"']' expected near ','", "... , :", PARTS},
+    {"']' expected near ','", "... , NUMBER :", PARTS},
     {"']' expected near ','", NULL, "several indices go in a table, x[{1, 2}]; a launch is k(grid, block)(x)"},
     {"']' expected near ':'", NULL, SLICE},
     {"unexpected symbol near ':'", "[ :", SLICE},
@@ -168,6 +172,7 @@ static const struct {
     {NULL, "# define", CUDA},
     {NULL, "# pragma", CUDA},
     {NULL, "#", "a comment begins with --"},
+    {"get length of a nil", "^ # include", CUDA},
     {"get length of a nil", "^ # NAME", "a comment begins with --; #x is the length of x"},
     {NULL, "^ //", SLASH},
     {NULL, "/ *", SLASH},
@@ -195,7 +200,7 @@ static const struct {
     {NULL, "global", "a variable without local is global already"},
     {NULL, "nonlocal", "a function sees the locals around it, and may set them"},
     {NULL, "using", "there is nothing to import: gpu is there; modules of Lua come by require \"name\""},
-    {NULL, "dim3", "grid and block are numbers or tables, k({gx, gy}, {bx, by})(x)"},
+    {NULL, "dim3", LG_HINT_GRID},
     {NULL, "del", "a name is let go by x = nil, an array's memory by x:free()"},
     {NULL, "delete", "a name is let go by x = nil, an array's memory by x:free()"},
     {NULL, "is", "'is' is written ==, 'is not' ~="},
@@ -231,6 +236,15 @@ static const struct {
     {"index a number value", "... : to", ITEM},
     {"index a number value", "... . dtype", ITEM},
     {"index a number value", "... . shape", ITEM},
+    {"or a mask, not by boolean", "... ==", MASK},
+    {"or a mask, not by boolean", "... ~=", MASK},
+    {"'bincount' (number expected, got array)", NULL, "the least length comes first, x:bincount(0, weights)"},
+    {"0 or more, got stream", NULL,
+     "a stream comes behind the bytes, k(grid, block, 0, s)(x), or is named, {stream = s}"},
+    {"arithmetic on a nil value (global", "^ float *", LOCAL},
+    {"arithmetic on a nil value (global", "^ double *", LOCAL},
+    {"arithmetic on a nil value (global", "^ int *", LOCAL},
+    {"arithmetic on a nil value (global", "^ char *", LOCAL},
     {"(number expected, got array)", "math . NAME (", MATH},
     {"number has no integer representation", "... format", "%d takes whole numbers; others are written by %g or %.3f"},
     {"'format' (number expected, got array)", NULL, "an array is written by %s; an element is a number, x[1]"},

@@ -18,6 +18,8 @@ struct lg_place {
 #define LG_HINT_SHAPE                                                                                                  \
     "x.shape is one value: its sizes are x.shape[1] and so on, all of them a, b = table.unpack(x.shape)"
 
+#define LG_HINT_GRID "grid and block are numbers or tables, k({gx, gy}, {bx, by})(x)"
+
 /* For what is written as in another language; NULL: nothing is known of it. `syntax`: it did not compile. */
 const char *lg_hint(const struct lg_place *p, const char *message, bool syntax);
 

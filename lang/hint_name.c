@@ -12,6 +12,8 @@
 #define MOST_CELLS  200 /* that are looked through */
 #define MOST_OPEN   16  /* parentheses in each other */
 #define PLOT        "pictures are drawn by gpu.plot(x, y), gpu.scatter, gpu.bar, gpu.hist and gpu.imshow(x)"
+#define PLACED      "arrays are on one device, with nothing to prefetch; x:to(\"cpu\") copies"
+#define RAISED      "what goes wrong in a launch is an error of the line that launches; pcall catches it"
 #define CUDA        "it is known in CUDA C only, in gpu.kernel [[ ... ]]"
 
 /* Names that other languages have, where Lua's and gpu's tables have no such key. */
@@ -52,8 +54,26 @@ static const struct {
     {"cudaFree", "an array's memory is freed with it, or at once by x:free()"},
     {"cudaMemcpy",
      "gpu.array(t) brings a table to the device, x:to(\"cpu\") copies an array, x:totable() makes a table"},
+    {"cudaMemset", "it is written x:fill(0)"},
+    {"cudaMemcpyToSymbol", "it is written k:global(\"w\")[{}] = t"},
+    {"cudaMemPrefetchAsync", PLACED},
+    {"cudaGetLastError", RAISED},
+    {"cudaPeekAtLastError", RAISED},
+    {"cudaGetErrorString", RAISED},
+    {"cudaGetDeviceProperties", "they are fields of gpu.device()"},
+    {"cudaGetDeviceCount", "it is written #gpu.devices()"},
+    {"cudaSetDevice", "it is written gpu.device(\"cuda:0\")"},
     {"cudaDeviceSynchronize", "it is written gpu.synchronize()"},
     {"cudaEventCreate", "it is written gpu.event(), or gpu.time(function() ... end) where only the time is wanted"},
+    {"cudaEventRecord", "it is written e:record()"},
+    {"cudaEventSynchronize", "it is written e:synchronize()"},
+    {"cudaEventElapsedTime", "it is written e:elapsed(later), in milliseconds"},
+    {"cudaOccupancyMaxActiveBlocksPerMultiprocessor", "it is written k:occupancy(block).blocks"},
+    {"cudaOccupancyMaxPotentialBlockSize", "k:forall(n)(x) chooses the block; k:occupancy() is of all of them"},
+    {"cudaLaunchCooperativeKernel", "it is written k(grid, block, {cooperative = true})(x)"},
+    {"dim3", LG_HINT_GRID},
+    {"ncu", "it is written gpu.profile(k, grid, block)(x)"},
+    {"nsys", "it is written gpu.time(f), gpu.benchmark(f) or gpu.profile(k, grid, block)(x)"},
     {"cudaStreamCreate", "it is written gpu.stream()"},
     {"cudaMallocHost", "it is written gpu.pinned(n)"},
     {"cudaHostAlloc", "it is written gpu.pinned(n)"},
@@ -430,12 +450,14 @@ bool lg_push_unset(lua_State *L, const struct lg_place *p)
     while (lg_lexer_code(&x, &t) && !lg_token_is(&x, &t, "=")) continue;
     if (t.kind == LG_TOKEN_END) lg_lexer_init(&x, p->text, p->length); /* else names in front are given values */
     bool declares = false; /* these are the names of a loop, or of a function's parameters */
+    bool magic = p->length && p->text[0] == '%';
     for (; lg_lexer_code(&x, &t); before = t, lua_settop(L, top)) {
         if (t.keyword == LG_FOR || t.keyword == LG_FUNCTION) declares = true;
         if (t.keyword == LG_IN || lg_token_is(&x, &t, "=") || lg_token_is(&x, &t, ")")) declares = false;
         if (t.kind != LG_TOKEN_NAME || declares || lg_token_is(&x, &before, ".") || lg_token_is(&x, &before, ":") ||
             is_key(x))
             continue;
+        if (magic && (lg_token_is(&x, &before, "%") || lg_token_is(&x, &before, "-"))) continue; /* %timeit -n 3 */
         push_scope(L);
         const char *name = lua_pushlstring(L, p->text + t.start, t.end - t.start);
         if (lg_push_field(L, -2) || !stands_once(p->source, p->source_length, name)) continue;

@@ -491,7 +491,8 @@ static const struct lg_function methods[] = {
      "A table with fraction (of the warps that there is room for), blocks, warps, max_warps, limiter (\"threads\", "
      "\"registers\", \"shared memory\" or \"blocks\"), limits (the blocks that each would allow), and the block, registers "
      "and shared that it was computed for. shared is bytes of dynamic shared memory; or a table with shared and registers, to "
-     "see what another number of them would do. Without a block a list of such tables, for all blocks of whole warps.",
+     "see what another number of them would do. Without a block a list of such tables, for "
+     "all blocks of whole warps, which is shown as a line for each.",
      "local k = gpu.kernel [[__global__ void twice(float *x) { x[threadIdx.x] *= 2; }]]\n"
      "local o = k:occupancy(256)\n"
      "assert(o.fraction <= 1 and o.warps == o.blocks * 8)\n"

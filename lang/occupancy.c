@@ -1,5 +1,6 @@
 /* The occupancy of a kernel: of a launch that was profiled, and of one that is only thought of. */
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include "lang/kernel.h"
 #include "runtime/occupancy.h"
@@ -79,6 +80,43 @@ static void read_needs(lua_State *L, const struct rt_kernel *k, struct needs *n)
     n->shared = (size_t)k->shared_bytes + (size_t)dynamic;
 }
 
+static lua_Integer field(lua_State *L, const char *key)
+{
+    lua_getfield(L, -1, key);
+    lua_Integer value = lua_tointeger(L, -1);
+    lua_pop(L, 1);
+    return value;
+}
+
+/* A line for each block of the list: fraction, blocks and warps, and what keeps more away. */
+static int list_tostring(lua_State *L)
+{
+    luaL_Buffer b;
+    luaL_checktype(L, 1, LUA_TTABLE);
+    lua_settop(L, 1);
+    luaL_buffinit(L, &b);
+    luaL_addstring(&b, "block  fraction  blocks  warps  limiter");
+    for (lua_Integer i = 1, n = (lua_Integer)lua_rawlen(L, 1); i <= n; i++) {
+        char line[96];
+        if (lua_rawgeti(L, 1, i) != LUA_TTABLE) {
+            lua_pop(L, 1);
+            continue;
+        }
+        lua_getfield(L, -1, "fraction");
+        double percent = 100 * lua_tonumber(L, -1);
+        lua_pop(L, 1);
+        lua_getfield(L, -1, "limiter");
+        const char *limiter = lua_tostring(L, -1);
+        lua_pop(L, 1);
+        snprintf(line, sizeof line, "\n%5lld  %7.0f%%  %6lld  %5lld  %s", (long long)field(L, "block"), percent,
+                 (long long)field(L, "blocks"), (long long)field(L, "warps"), limiter ? limiter : "");
+        lua_pop(L, 1);
+        luaL_addstring(&b, line);
+    }
+    luaL_pushresult(&b);
+    return 1;
+}
+
 int lg_kernel_occupancy(lua_State *L)
 {
     const struct lg_kernel *k = lg_check_object(L, 1, LG_KERNEL);
@@ -97,7 +135,7 @@ int lg_kernel_occupancy(lua_State *L)
         return 1;
     }
     lua_newtable(L);
-    lg_make_record(L);
+    lg_set_text(L, "lunarray.occupancies", list_tostring);
     for (int i = 1; i * d->warp_size <= d->max_threads_per_block; i++) {
         push_for(L, &n, i * d->warp_size);
         lua_rawseti(L, -2, i);

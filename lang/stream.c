@@ -223,7 +223,8 @@ static int stream_index(lua_State *L)
     else if (!strcmp(key, "handle"))
         lua_pushinteger(L, (lua_Integer)(intptr_t)s->handle);
     else
-        return luaL_error(L, "a stream has no field '%s'", luaL_tolstring(L, 2, NULL));
+        return lg_raise_unknown(L, "a stream has no method or field", luaL_tolstring(L, 2, NULL), lua_upvalueindex(1),
+                                0);
     return 1;
 }
 
@@ -233,7 +234,8 @@ static int event_index(lua_State *L)
     if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
     const struct rt_event *v = event_at(L, 1);
     if (lua_type(L, 2) != LUA_TSTRING || strcmp(lua_tostring(L, 2), "device") != 0)
-        return luaL_error(L, "an event has no field '%s'", luaL_tolstring(L, 2, NULL));
+        return lg_raise_unknown(L, "an event has no method or field", luaL_tolstring(L, 2, NULL), lua_upvalueindex(1),
+                                0);
     lg_push_device(L, v->device);
     return 1;
 }

@@ -516,6 +516,14 @@ t.test("occupancy of a launch that is only thought of", function()
   t.eq(saxpy:occupancy(64, { registers = 255 }).limiter, "registers")
   t.eq(saxpy:occupancy(64, 40000).limiter, "shared memory")
   t.eq(saxpy:occupancy(64, { shared = 40000 }).blocks, saxpy:occupancy(64, 40000).blocks)
+  local lines = {}
+  for line in tostring(saxpy:occupancy()):gmatch("[^\n]+") do lines[#lines + 1] = line end
+  for i, o in ipairs(saxpy:occupancy()) do
+    local block, percent, blocks, warps, limiter = lines[i + 1]:match("^ *(%d+) +(%d+)%% +(%d+) +(%d+)  (.+)$")
+    t.eq(("%s %s %s"):format(block, blocks, warps), ("%d %d %d"):format(o.block, o.blocks, o.warps))
+    t.near(tonumber(percent), 100 * o.fraction, 0.5)
+    t.eq(limiter, o.limiter)
+  end
   for i, o in ipairs(saxpy:occupancy()) do assert(o.block == 32 * i and o.warps == o.blocks * i) end
   t.raises("from 1 to 1024", saxpy.occupancy, saxpy, 5000)
   t.raises("no option 'regs'", saxpy.occupancy, saxpy, 64, { regs = 3 })

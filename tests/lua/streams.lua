@@ -25,8 +25,8 @@ for _, device in ipairs(t.devices()) do
     t.eq(s.handle ~= 0, device ~= "cpu")
     t.eq(s:done(), true)
     s:synchronize()
-    t.raises("no field 'nothing'", function() return s.nothing end)
-    t.raises("no field 'nothing'", function() return gpu.event(device).nothing end)
+    t.raises("no method or field 'nothing'", function() return s.nothing end)
+    t.raises("no method or field 'nothing'", function() return gpu.event(device).nothing end)
   end)
 
   test("array operations in a stream", function()

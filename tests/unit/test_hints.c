@@ -42,6 +42,8 @@ static const struct {
     {"y = x[1::2]", "']' expected near '::'", "x[\"1:3\"]"},
     {"y = x[{1, ::2}]", "near '::'", "x[\"1:3\"]"},
     {"y = x[1, 2]", "']' expected near ','", "x[{1, 2}]"},
+    {"y = x[1, :]", "']' expected near ','", "x[{1, {}}]"},
+    {"y = x[1, 2:3]", "']' expected near ','", "x[\"1:3, 2\"]"},
     {"k[1, 32](x)", "']' expected near ','", "k(grid, block)(x)"},
     {"y = [1, 2]", "near '['", "gpu.array{1, 2, 3}"},
     {"local a[3]", "near '['", "one name"},
@@ -112,6 +114,12 @@ static const struct {
     {"__global__ void f() { }", "near 'void'", "gpu.kernel [["},
     {"k<<<1, 32>>>(x)", "near '<<'", "k(grid, block)(x)"},
     {"dim3 grid(2, 2)", "near 'grid'", "k({gx, gy}"},
+    {"k(dim3(2, 2), dim3(8, 8))(x)", "global 'dim3'", "k({gx, gy}"},
+    {"float *x;", "global 'float'", "it has no type"},
+    {"#include <stdio.h>\nprintf('x')", "global 'include'", "gpu.kernel [["},
+    {"ncu(k)", "global 'ncu'", "gpu.profile(k"},
+    {"cudaGetLastError()", "global 'cudaGetLastError'", "pcall"},
+    {"cudaMemPrefetchAsync(x, 40, 0)", "global 'cudaMemPrefetchAsync'", "nothing to prefetch"},
     {"@cuda.jit", "near '@'", "no decorators"},
     /* names */
     {"len('abc')", "global 'len'", "#x"},
@@ -227,6 +235,8 @@ static const struct {
     {"io.open('/no such file'):read()", "index a nil value", "assert(io.open(name))"},
     {"load('x +')()", "call a nil value", "assert(load(text))"},
     {"y = tonumber('abc') + 1", "arithmetic on a nil value", "no number"},
+    {"local y = gpu.ones(3) print(y[y == 1])", "not by boolean", "x:eq(y)"},
+    {"local y = gpu.ones(3) y:to('int32'):bincount(y)", "number expected, got array", "x:bincount(0, weights)"},
     {"local y = gpu.ones(3) print(y[1][2])", "index a number value", "x[{1, 2}]"},
     {"local y, i = gpu.ones(2, 3), 1 print(y[i][i][i])", "index a number value", "x[{1, 2}]"},
     /* methods of strings and tables */
@@ -387,6 +397,12 @@ TEST(a_name_without_a_value_is_told_of_where_a_kernel_used_it)
     run("k = gpu.kernel('__global__ void k(float *x, float *y) { y[0] = x[0]; }') local total = gpu.ones(1)");
     CHECK_HAS(fails("k(1, 1)(total, totl)"), "but y is nil");
     CHECK_HAS(hint_of(), "totl has no value: did you mean 'total'?");
+    CHECK_HAS(fails("k(1, 1)(qwertz, qwerty)"), "null pointer");
+    CHECK_HAS(hint_of(), "qwertz has no value");
+    CHECK_HAS(fails("%timeit -n 3 k(1, 1)(qwertz, qwerty)"), "null pointer");
+    CHECK_HAS(hint_of(), "qwertz has no value");
+    CHECK_HAS(fails("k(1, 1, gpu.stream())(total, total)"), "got stream");
+    CHECK_HAS(hint_of(), "k(grid, block, 0, s)(x)");
 }
 
 TEST(arrays_are_not_compared_by_signs)
