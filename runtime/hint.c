@@ -14,6 +14,8 @@
 #define ELEMENT   "an array is a pointer here; its elements are x[i]"
 #define FOR       "a loop is for (int i = 0; i < n; i++) { ... }"
 #define C_KERNEL  "kernels are CUDA C: __global__ void f(int n, float *x) { ... }"
+#define TEXTURE                                                                                                        \
+    "a texture is a parameter, cudaTextureObject_t t, that gpu.texture(x) makes; an element is tex2D<float>(t, x, y)"
 
 /* What to do about source that was written for nvcc, by what the compiler says of it; the first that fits. */
 static const struct {
@@ -109,6 +111,10 @@ static const struct {
     {"must have integral or unscoped enum type", "",
      "an index, and what ^, %, & and << are of, is an integer, (int)x: a power is powf(x, y), a remainder fmodf(x, y)"},
     {"return value type does not match", "__global__", "a kernel returns nothing: its results go into arrays"},
+    {"overloaded function \"tex", "matches the argument list", TEXTURE},
+    {"error: texture is not a template", "", TEXTURE},
+    {"template \"cooperative_groups::__v1::reduce\"", "",
+     "what it does comes behind the value: cg::reduce(tile, x, cg::plus<float>())"},
     {"overloaded function \"atomic", "argument types are: (float, ", "the first argument is an address, &x[i]"},
     {"overloaded function \"atomic", "argument types are: (int, ", "the first argument is an address, &x[i]"},
     {"overloaded function \"min\"", "", "both arguments are of one type: fminf(x, 1.0f), min(i, 1)"},

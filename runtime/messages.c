@@ -148,6 +148,23 @@ static size_t message_length(const char *text)
     return end ? (size_t)(end - text) + 2 : strlen(text);
 }
 
+/* Puts a message without the notes that a function of the compiler's own header takes another number of arguments: they
+ * are many, and show code that nobody knows. */
+static void put_message(struct output *o, const char *text, size_t length)
+{
+    static const char header[] = "__nv_nvrtc_builtin_header";
+    bool skips = false;
+    for (const char *end = text + length; text < end;) {
+        size_t n = strcspn(text, "\n") + 1;
+        if (text + n > end) n = (size_t)(end - text);
+        if (*text != ' ' || !skips)
+            skips = strncmp(text, header, sizeof header - 1) == 0 && line_has(text, "): note ") &&
+                    line_has(text, "number of parameters of function");
+        if (!skips) put(o, text, n);
+        text += n;
+    }
+}
+
 char *rt_map_errors(const char *text, const char *name, int first_line)
 {
     struct output o = {0};
@@ -160,7 +177,7 @@ char *rt_map_errors(const char *text, const char *name, int first_line)
         if (line_has(text, "): warning")) kept = own;
         if (error) kept = own || others++ < MOST_ERRORS;
         if (line_has(text, "): catastrophic error")) kept = true;
-        if (kept) put(&o, text, length);
+        if (kept) put_message(&o, text, length);
         left += error && !kept;
     }
     char more[64];

@@ -290,6 +290,11 @@ t.test("names that CUDA C has otherwise", function()
     ["global void k(float *x) { }"] = "__global__ void f(int n", ["__global__ k(float *x) { }"] = "__global__ void f(int n",
     ["__global__ void k(float[] x) { }"] = "a pointer, float *x", ["__global__ void k(float *x, n) { x[0] = n; }"] = "its type, int n",
     ["__global__ void k(int *x) { help(x); }\n__device__ void help(int *x) { }"] = "help comes too late",
+    ["__global__ void k(float *x) { x[0] = tex2D<float>(x, 1, 2); }"] = "cudaTextureObject_t t, that gpu.texture(x) makes",
+    ["__global__ void k(cudaTextureObject_t t, float *x) { x[0] = tex2D(t, 1, 2); }"] = "tex2D<float>(t, x, y)",
+    ["texture<float, 2> t;\n__global__ void k(float *x) { x[0] = 1; }"] = "gpu.texture(x)",
+    ["#include <cooperative_groups.h>\n#include <cooperative_groups/reduce.h>\nnamespace cg = cooperative_groups;\n" ..
+      "__global__ void k(float *x) {\n  x[0] = cg::reduce(cg::tiled_partition<32>(cg::this_thread_block()), x[0]);\n}"] = "cg::plus<float>()",
     ["__host__ int f() { return 1; }\n__global__ void k(int *x) { *x = f(); }"] = "__device__",
   } do
     t.raises({ "error: ", "\n  hint: ", hint }, gpu.kernel, { source, chunk = "here" })

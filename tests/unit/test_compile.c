@@ -95,6 +95,22 @@ TEST(errors_in_headers_are_few)
     free(got);
 }
 
+TEST(notes_on_functions_of_other_numbers_of_arguments_are_left_out)
+{
+    char *got =
+        rt_map_errors("/lunarray-kernel.cu(2): error: no instance\n            argument types are: (int)\n  f(1)\n  ^\n"
+                      "__nv_nvrtc_builtin_header.h(7): note #3322-D: number of parameters of function \"f(int, "
+                      "int)\" does not match the call\n  int f(int, int)\n      ^\n"
+                      "__nv_nvrtc_builtin_header.h(9): note #3327-D: candidate \"f<T>\" failed deduction\n  T f(T)\n"
+                      "/lunarray-kernel.cu(1): note #3322-D: number of parameters of function \"f()\" does not "
+                      "match the call\n\n",
+                      "cell 3", 11);
+    CHECK_STR(got, "cell 3:12: error: no instance\n            argument types are: (int)\n  f(1)\n  ^\n"
+                   "__nv_nvrtc_builtin_header.h:9: note #3327-D: candidate \"f<T>\" failed deduction\n  T f(T)\n"
+                   "cell 3:11: note #3322-D: number of parameters of function \"f()\" does not match the call");
+    free(got);
+}
+
 /* ---- the cache alone ---- */
 
 static struct rt_cache_key key_of(const char *a, const char *b)
