@@ -147,7 +147,7 @@ enum { ROW_UNIT = 1, ROW_UNIFORM = 2, ROW_STEPS = 3, ROW_MASK = 3, ROW_BITS = 2,
 
 struct offsets { /* in shared memory, of 32 lanes: from[l] + on, at most `room` from `low` on, without bits of `odd` */
     const uint32_t *from;
-    uint32_t on, low, room, odd;
+    uint32_t on, low, room, odd, log; /* of elements of 1 << log bytes, which have tags */
 };
 
 #define MORE_CELLS 8
@@ -193,9 +193,9 @@ struct check_vectors {
     /* The same where no two lanes touch one word. */
     unsigned (*apart)(uint32_t *written, uint32_t *read, const uint32_t *at, uint32_t m, const struct tag_rule *t,
                       uint32_t me, bool write);
-    /* The same of words whose offsets rise from lane to lane of each half of m and are near each other; lanes that read
-     * may share one. The arrays begin where lines do. CELLS_FAR, and nothing was done: they are not like that, or lanes
-     * of a warp met. */
+    /* The same of elements that lanes m mean by offsets. The arrays begin where lines do. CELLS_FAR, and nothing was
+     * done: some are outside or lie oddly, or lanes of a warp met, or others are better at this, as with AVX-512 where
+     * they are no words, or neither all different nor rising from lane to lane. */
     unsigned (*near)(uint32_t *written, uint32_t *read, const struct offsets *o, uint32_t m, const struct tag_rule *t,
                      uint32_t me, bool write);
     /* Words 1 << shift apart, 0 or 1, of which lanes m touch theirs, likewise; that of lane 0 is the first. */

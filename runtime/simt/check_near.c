@@ -1,5 +1,5 @@
-/* Shared memory, as check_shared.c: words that the lanes of a warp touch near each other, in a row of which some lanes
- * take part, in another order, or in any form that is judged at once. */
+/* Shared memory, as check_shared.c: elements that the lanes of a warp touch here and there, in a row of which some
+ * lanes take part, in another order, or in any form that is judged at once. */
 #include "runtime/simt/check_access.h"
 #include "runtime/simt/check_shared.h"
 
@@ -16,12 +16,13 @@ bool simt_shared_near(struct block *b, struct warp *w, const struct insn *i, uns
     const struct window window = simt_check_window(&a);
     if (t->slow || t->warp_met || t->parted || simt_reach_kept(b) || s->copies || s->strong || !simt_shared_room(b))
         return false;
-    if (i->size != 4 || i->count != 1 || window.high - window.low < 4 || simt_unit_of(b, a.origin)->log < 2)
-        return false;
+    const struct unit *u = simt_unit_of(b, a.origin);
+    const uint32_t bytes = 1u << u->log;
+    if (i->size != bytes || i->count != 1 || window.high - window.low < bytes) return false;
     const struct tag_rule rule = {t->base, t->now, t->now};
-    const struct offsets o = {u32_at(w->frame->regs, i->a), (uint32_t)i->imm, window.low, window.high - window.low - 4,
-                              3};
-    unsigned flags = b->check->vectors->near(t->written, t->read, &o, m, &rule, t->now | (uint32_t)w->index * SIMT_WARP,
+    const struct offsets o = {u32_at(w->frame->regs, i->a),     (uint32_t)i->imm, window.low,
+                              window.high - window.low - bytes, bytes - 1,        u->log};
+    unsigned flags = b->check->vectors->near(u->written, u->read, &o, m, &rule, t->now | (uint32_t)w->index * SIMT_WARP,
                                              i->memory == MEMORY_STORE);
     if (flags == CELLS_FAR) return false;
     if (flags & CELLS_BAD) {
@@ -29,7 +30,7 @@ bool simt_shared_near(struct block *b, struct warp *w, const struct insn *i, uns
         return false;
     }
     if (!(flags & CELLS_CHANGED) && !t->all) return true;
-    note_offsets(simt_shared_log(b, w, i, site, 4, m, 0)->at, o.from, o.on);
+    note_offsets(simt_shared_log(b, w, i, site, bytes, m, 0)->at, o.from, o.on);
     return true;
 }
 

@@ -84,7 +84,7 @@ static unsigned judge(const struct access *a, const uint32_t *offsets, uint32_t 
 {
     struct tags *t = &a->block->tags;
     const struct check_vectors *v = a->check->vectors;
-    const struct offsets all = {offsets, 0, 0, UINT32_MAX, 0};
+    const struct offsets all = {offsets, 0, 0, UINT32_MAX, 0, 2};
     uint32_t at[SIMT_WARP];
     unsigned flags = v->near(t->written, t->read, &all, m, rule, me, false);
     if (flags != CELLS_FAR) return flags;

@@ -49,8 +49,8 @@ bool simt_shared_room(struct block *b);
 bool simt_shared_more(struct block *b); /* makes room for as much again; false: there is to be none */
 struct shared_note *simt_shared_log(struct block *b, struct warp *w, const struct insn *i, unsigned site,
                                     uint32_t bytes, uint32_t m, uint32_t rows);
-/* check_near.c, for generated code: lanes m touch words near each other, of a plain load or store, at what its address
- * register holds. False: look closer; nothing is lost. */
+/* check_near.c, for generated code: lanes m touch elements that have tags, most often near each other, by a plain load
+ * or store, at what its address register holds. False: look closer; nothing is lost. */
 bool simt_shared_near(struct block *b, struct warp *w, const struct insn *i, unsigned site, uint32_t m);
 /* The same where the words of lanes m may have any form that is judged at once: by steps of 4 or 8 bytes, each other's
  * by a butterfly; `step`, `at` and `more` as simt_check_quick has them. Where they had none so often, as in a binary

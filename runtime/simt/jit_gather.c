@@ -249,8 +249,7 @@ static bool is_single(const struct jit *j, const struct jit_insn *n)
     if (i->count != 1 && (n->op || watched || !whole || !all || i->imm >= 1 << 30 || simt_jit_is_avx2(j))) return false;
     if (n->guarded || i->imm != (int32_t)i->imm || (n->kind == JK_LOAD && !n->write_count)) return false;
     if (watched && !simt_jit_may_ask(j, n)) return false;
-    bool narrow_too = !watched || !n->op || (j->function->steady && !n->wide && !simt_jit_is_avx2(j));
-    return narrow || simt_jit_is_widened(n) ? narrow_too : i->size == (n->wide ? 8 : 4);
+    return narrow || simt_jit_is_widened(n) || i->size == (n->wide ? 8 : 4);
 }
 
 void simt_jit_widen(struct jit *j, const struct jit_insn *n, int *regs)

@@ -198,6 +198,67 @@ TAG_LOOP words_of_lanes(uint32_t *written, uint32_t *read, const uint32_t *at, u
     return flags;
 }
 
+#ifndef __AVX512F__
+/* Where nothing scatters, gathers of tags, and of those of them that lanes share once more, take longer than one lane
+ * after the other, whose words say whom they share them with. No lanes of a warp met. */
+static inline __attribute__((always_inline)) uint32_t write_by_lane(uint32_t *written, uint32_t r, uint32_t mine,
+                                                                    const struct tag_rule *t)
+{
+    uint32_t w = *written;
+    *written = mine;
+    return __builtin_expect((w > r ? w : r) >= t->now, 0) && tag_write_bad(w, r, mine, t, false);
+}
+
+static inline __attribute__((always_inline)) uint32_t read_by_lane(uint32_t w, uint32_t *read, uint32_t mine,
+                                                                   const struct tag_rule *t, uint32_t *changed)
+{
+    uint32_t old = *read, new = old >= t->now &&old != mine ? t->now | TAG_MANY : mine;
+    *read = new;
+    *changed |= old ^ new;
+    return __builtin_expect(w - t->base >= t->now - t->base, 0) && tag_read_bad(w, mine, t, false);
+}
+
+TAG_LOOP write_by_lanes(uint32_t *written, const uint32_t *read, const uint32_t *at, uint32_t m,
+                        const struct tag_rule *rule, uint32_t me)
+{
+    const struct tag_rule t = *rule;
+    uint32_t bad = 0;
+    if (m == FULL)
+        for (uint32_t l = 0; l < SIMT_WARP; l++) bad |= write_by_lane(&written[at[l]], read[at[l]], me + l, &t);
+    else
+        EACH_LANE(l, m) bad |= write_by_lane(&written[at[l]], read[at[l]], me + l, &t);
+    return (bad ? CELLS_BAD : 0) | CELLS_CHANGED;
+}
+
+TAG_LOOP read_by_lanes(const uint32_t *written, uint32_t *read, const uint32_t *at, uint32_t m,
+                       const struct tag_rule *rule, uint32_t me)
+{
+    const struct tag_rule t = *rule;
+    uint32_t bad = 0, changed = 0;
+    if (m == FULL)
+        for (uint32_t l = 0; l < SIMT_WARP; l++)
+            bad |= read_by_lane(written[at[l]], &read[at[l]], me + l, &t, &changed);
+    else
+        EACH_LANE(l, m) bad |= read_by_lane(written[at[l]], &read[at[l]], me + l, &t, &changed);
+    return (bad ? CELLS_BAD : 0) | (changed ? CELLS_CHANGED : 0);
+}
+#endif
+
+/* Words of lanes m. `apart`: each lane touches another one. */
+static inline __attribute__((always_inline)) unsigned judge_list_of(uint32_t *written, uint32_t *read,
+                                                                    const uint32_t *at, uint32_t m,
+                                                                    const struct tag_rule *t, uint32_t me, bool write,
+                                                                    bool apart)
+{
+    if (t->warp != t->now) return words_of_lanes(written, read, at, m, t, me, write, true, apart);
+#ifdef __AVX512F__
+    return write ? words_of_lanes(written, read, at, m, t, me, true, false, apart)
+                 : words_of_lanes(written, read, at, m, t, me, false, false, apart);
+#else
+    return write ? write_by_lanes(written, read, at, m, t, me) : read_by_lanes(written, read, at, m, t, me);
+#endif
+}
+
 TAG_LOOP words_of_row(uint32_t *written, uint32_t *read, uint32_t m, unsigned shift, const struct tag_rule *t,
                       uint32_t me, bool write, bool met)
 {
@@ -233,9 +294,7 @@ TAG_LOOP permuted(uint32_t *restrict written, uint32_t *restrict read, const uin
 static unsigned judge_apart(uint32_t *written, uint32_t *read, const uint32_t *at, uint32_t m, const struct tag_rule *t,
                             uint32_t me, bool write)
 {
-    if (t->warp != t->now) return words_of_lanes(written, read, at, m, t, me, write, true, true);
-    return write ? words_of_lanes(written, read, at, m, t, me, true, false, true)
-                 : words_of_lanes(written, read, at, m, t, me, false, false, true);
+    return judge_list_of(written, read, at, m, t, me, write, true);
 }
 
 #include "runtime/simt/vector_near.h"
@@ -285,9 +344,7 @@ static unsigned judge_row(uint32_t *written, uint32_t *read, uint32_t m, unsigne
 static unsigned judge_some_lanes(uint32_t *written, uint32_t *read, const uint32_t *at, uint32_t m,
                                  const struct tag_rule *t, uint32_t me, bool write)
 {
-    if (t->warp != t->now) return words_of_lanes(written, read, at, m, t, me, write, true, false);
-    return write ? words_of_lanes(written, read, at, m, t, me, true, false, false)
-                 : words_of_lanes(written, read, at, m, t, me, false, false, false);
+    return judge_list_of(written, read, at, m, t, me, write, false);
 }
 
 static unsigned judge_lanes(uint32_t *written, uint32_t *read, const uint32_t *at, uint32_t m, const struct tag_rule *t,
@@ -359,9 +416,7 @@ static unsigned judge_words(uint32_t *written, uint32_t *read, const uint32_t fr
     if (step == 2 && from[1] - from[0] == 32)
         return judge_row(written + from[0], read + from[0], FULL, 1, t, me, write);
     for (uint32_t l = 0; l < 16; l++) at[l] = from[0] + step * l, at[16 + l] = from[1] + step * l;
-    if (t->warp != t->now) return words_of_lanes(written, read, at, FULL, t, me, write, true, true);
-    return write ? words_of_lanes(written, read, at, FULL, t, me, true, false, true)
-                 : words_of_lanes(written, read, at, FULL, t, me, false, false, true);
+    return judge_list_of(written, read, at, FULL, t, me, write, true);
 }
 
 /* None of them is the only thread that touches a word: as if `me` came twice, each time as another lane. */

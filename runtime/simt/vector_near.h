@@ -153,15 +153,17 @@ static inline __attribute__((always_inline)) unsigned judge_halves(uint32_t *wri
 static unsigned judge_near(uint32_t *written, uint32_t *read, const struct offsets *o, uint32_t m,
                            const struct tag_rule *t, uint32_t me, bool write)
 {
-    if (t->warp != t->now) return CELLS_FAR;
+    if (t->warp != t->now || o->log != 2) return CELLS_FAR;
     return write ? judge_halves(written, read, o, m, t, me, true) : judge_halves(written, read, o, m, t, me, false);
 }
 #else
 static unsigned judge_near(uint32_t *written, uint32_t *read, const struct offsets *o, uint32_t m,
                            const struct tag_rule *t, uint32_t me, bool write)
 {
-    (void)written, (void)read, (void)o, (void)m, (void)t, (void)me, (void)write;
-    return CELLS_FAR;
+    uint32_t at[SIMT_WARP], low = o->low >> o->log;
+    if (o->low & o->odd) return CELLS_FAR;
+    if (!find_words(at, o->from, m, o->on - o->low, o->room, o->odd, o->log)) return CELLS_FAR;
+    return judge_list_of(written + low, read + low, at, m, t, me, write, false);
 }
 #endif
 

@@ -52,6 +52,8 @@ case("bytes of one word by four threads", nil, fill .. "s[i] = 1;\n s[i] += at[i
 case("halves of one word by two threads", nil,
   "__shared__ short h[64];\n h[at[i]] = i;\n h[i] += 1;\n __syncthreads();\n out[i] = ((word *)h)[i / 2];")
 case("a half that another thread reads", "race", "__shared__ short h[64];\n h[at[i]] = i;\n out[i] = h[i ^ 1];")
+case("the second of two words that are stored together", "race",
+  "__shared__ int2 p[64];\n p[i] = make_int2(n, n);\n __syncthreads();\n p[at[i + 64]] = make_int2(i, i);\n out[i] = ((word *)p)[(2 * i + 3) % 128];")
 case("a pointer that may lead elsewhere, and the array itself", "race",
   fill .. "word *p = (word *)(n ? s : x);\n p[i] = i;\n out[i] = s[(4 * i + 4) % 256];")
 case("a pointer that may lead elsewhere, behind the barrier", nil,
@@ -65,6 +67,9 @@ case("what volatile stores write is written", nil,
 case("words at an odd place", "misaligned",
   "__shared__ unsigned char c[3], s[256];\n if (i < 3) c[i] = i;\n for (int k = 0; k < 4; k++) s[4 * i + k] = k;\n __syncthreads();\n"
     .. "if (i % 4 != 3) out[i] = ((word *)s)[at[i]];\n __syncthreads();\n if (i < 3) out[i] += c[i];")
+case("halves at an odd place, by a table", "misaligned",
+  "__shared__ unsigned char c[3], s[256];\n if (i < 3) c[i] = i;\n ((short *)s)[at[i + 64]] = i;\n __syncthreads();\n"
+    .. "out[i] = ((short *)s)[at[i + 64]];\n __syncthreads();\n if (i < 3) out[i] += c[i];")
 case("a function stores by an address that it is given", "race",
   fill .. "store((unsigned)__cvta_generic_to_shared(s + 4 * i), n);\n out[i] = s[(4 * i + 4) % 256];")
 case("an address that is kept in shared memory", nil, [[
