@@ -14,7 +14,8 @@ A suite is a kind of test; what a suite consists of is found by looking, so a ne
   stock      tests/lua/create.lua and kernel.lua by the system's lua5.4 and require "lunarray"
   simt       tests/simt/*.lua                kernels with expected results
   checked    those of tests/simt that have nothing wrong, with gpu.check(true): a report is a failure
-  cuda       both of the above on cuda:0, with DIR/libcuda-simt.so in the place of NVIDIA's driver, but those that choose simt
+  cuda       tests/lua, in brief, and tests/simt on cuda:0, with DIR/libcuda-simt.so in the place of NVIDIA's driver, but those
+             that choose simt and NOT_ON_CUDA
   suite      the tests of Lua's authors (tests/lua_suite.py fetches them), by the binary as by lua
   tutorials  tutorials/*.ipynb               by `lunarray FILE.ipynb`; the demos, *.lua, by `lunarray --check`
   python     tests/wire, pty, jupyter, numpy  pytest: real clients, a real terminal, a real browser, NumPy as a reference
@@ -48,6 +49,9 @@ GENERATED_SANITIZED = ["reduce", "convert", "gather", "random", "scan", "sort", 
 CUDA_SANITIZED = ["create", "kernel", "memory", "streams", "views"]
 CUDA_KERNELS_SANITIZED = ["async", "atomics", "cooperative", "globals", "graph", "heap", "printf", "resident", "surface",
                           "texture", "warps"]
+# These on cuda:0 would only compile once more what test_generated has of each operation and tests/numpy of each function, or are
+# about what the host or Lua does before anything is generated.
+NOT_ON_CUDA = ["describe", "divisors", "docs", "finite", "keywords", "keywords_alone", "ops", "small"]
 # Of these the sanitized build runs fewer sizes and types, since the other one runs all: what is left comes by all code, and by
 # all threads.
 LUA_BRIEF = ["reduce", "sort", "signal"]
@@ -192,7 +196,7 @@ class Runner:
     def scripts(self, suite, folder, names=None, command=None, env=None, brief=(), eight=()):
         for path in sorted(glob.glob(f"tests/{folder}/*.lua")):
             name = os.path.basename(path)[:-4]
-            if suite == "cuda" and self.has_line(path, 'gpu.device("simt")'):
+            if suite == "cuda" and (name in NOT_ON_CUDA or self.has_line(path, 'gpu.device("simt")')):
                 continue  # it would run the same once more
             if name != "test" and (names is None or name in names) and self.wanted(suite, name):
                 self.later(self.program, f"{suite}/{name}", (command or [self.binary]) + [path],
@@ -311,7 +315,7 @@ class Runner:
                 "LUNARRAY_CUSOLVER": os.path.join(self.build, "tests/driver/libcusolver.so.12"),
                 "LUNARRAY_CUFFT": "none",  # it does not run on the software GPU
                 "LUNARRAY_TEST_DEVICES": "cuda:0"}
-        self.scripts("cuda", "lua", CUDA_SANITIZED if sanitized else None, env=cuda)
+        self.scripts("cuda", "lua", CUDA_SANITIZED if sanitized else None, env={**cuda, "LUNARRAY_TEST_BRIEF": "1"})
         self.scripts("cuda", "simt", CUDA_KERNELS_SANITIZED if sanitized else None, env=cuda)
         self.stock()
         self.lua_suite()
