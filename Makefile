@@ -217,6 +217,8 @@ $(ELSEWHERE): $(BUILD)/obj/%.o: $(PLAIN)/obj/%.o | $(BUILD)/ready
 	@cp $< $@
 endif
 endif
+# Where there is AVX2 only tests that ask for it come by this one.
+$(BUILD)/obj/runtime/simt/vector_base.o: ALL_CFLAGS += $(if $(and $(X86),$(SAN)),-O0)
 $(addprefix $(BUILD)/obj/runtime/simt/,vector_avx2.o vector_avx512.o): \
   ALL_CFLAGS += $(LOOPS) $(if $(findstring undefined,$(SAN)),-fno-sanitize=undefined)
 AVX2 := -mavx2 -mfma -mbmi -mbmi2 -mlzcnt -mpopcnt
