@@ -129,13 +129,10 @@ static bool can_be_narrow(struct kn_plan *plan)
     return can;
 }
 
-/* What its row answers for all integers, "0" or "1", as isnan does, whose operands then need no values; else NULL. */
-static const char *answer_to_all(const struct kn_program *p, const struct kn_node *n)
+/* What the node's operation says of all elements, -1 where it has to look at them. */
+static int answer_to_all(const struct kn_program *p, const struct kn_node *n)
 {
-    if (n->kind != KN_NODE_OP || kn_op_texts[n->op].rule != KN_RULE_PREDICATE) return NULL;
-    const enum rt_dtype t = p->nodes[n->args[0]].dtype;
-    const char *ints = kn_op_texts[n->op].ints;
-    return rt_dtypes[t].kind == 'f' || rt_is_complex(t) || ints[1] ? NULL : ints;
+    return n->kind == KN_NODE_OP ? kn_answer_to_all(n->op, p->nodes[n->args[0]].dtype) : -1;
 }
 
 /* Its values are always read where the array has them. */
@@ -154,7 +151,7 @@ static void assign_slots(struct kn_plan *plan)
     }
     for (int i = count; i-- > 0;) {
         const struct kn_node *n = &p->nodes[i];
-        for (int k = 0; plan->used[i] && !answer_to_all(p, n) && k < arity_of(n); k++) {
+        for (int k = 0; plan->used[i] && answer_to_all(p, n) < 0 && k < arity_of(n); k++) {
             /* A conversion may pass its operand's block on, so the last use of the one is that of the other. */
             int use = n->kind == KN_NODE_CONVERT ? last_use[i] : i, arg = n->args[k];
             plan->used[arg] = true;
@@ -423,9 +420,9 @@ const void *kn_walk_evaluate(struct kn_walk *w, size_t n, void *out)
             continue;
         }
         void *to = out && i == p->count - 1 ? out : kn_walk_slot(w, i);
-        const char *answer = answer_to_all(p, d);
-        if (answer) {
-            memset(to, *answer - '0', n);
+        const int answer = answer_to_all(p, d);
+        if (answer >= 0) {
+            memset(to, answer, n);
             w->values[i] = to;
             continue;
         }
@@ -572,9 +569,11 @@ size_t kn_even_grain(size_t n, size_t least)
 
 enum rt_status kn_host_run(const struct kn_program *p, const struct rt_array *out, struct rt_error *e)
 {
-    struct kn_run r = {.base = rt_array_host(out), .past = false};
+    struct kn_run r; /* of some kilobytes, which need no zeros */
     struct kn_tiles tiles;
     _Alignas(64) char stack[STACK_SCRATCH];
+    r.base = rt_array_host(out);
+    r.past = false;
     kn_plan_make(p, out, true, &r.plan);
     r.linear = kn_space_linear(&r.plan.space, p->leaves);
     const size_t n = (size_t)r.plan.space.size, grain = kn_even_grain(n, least_grain(&r.plan));

@@ -210,3 +210,10 @@ enum rt_status kn_number_fits(enum rt_dtype t, const struct kn_operand *number, 
                    "); convert the array first, e.g. with :to(\"int64\"), or write the number as a float",
                    what, number->i, d->name, low, high);
 }
+
+int kn_answer_to_all(enum kn_op op, enum rt_dtype t)
+{
+    const char *ints = kn_op_texts[op].ints;
+    const bool said = kn_op_texts[op].rule == KN_RULE_PREDICATE && rt_dtypes[t].kind != 'f' && !rt_is_complex(t);
+    return said && !ints[1] ? *ints - '0' : -1; /* a text of one character, "0" or "1" */
+}

@@ -116,6 +116,12 @@ struct kn_signature {
 };
 enum rt_status kn_infer(enum kn_op op, const struct kn_type *args, struct kn_signature *out, struct rt_error *e);
 
+/* What an operation says of all elements of a dtype, 0 or 1, as isnan does of integers, whose values need no look; -1
+ * where they do. */
+int kn_answer_to_all(enum kn_op op, enum rt_dtype t);
+/* Elements of arrays that are answered at once, rather than wait, at most: fewer than threads are worth waking for. */
+#define KN_ANSWERED (1 << 20)
+
 /* RT_INVALID for complex numbers that are to become real ones; as bools they say where they are not 0. */
 enum rt_status kn_check_conversion(enum rt_dtype from, enum rt_dtype to, struct rt_error *e);
 

@@ -39,7 +39,10 @@ static bool is_to_wait(lua_State *L, enum kn_op op, const struct kn_operand *arg
         arrays[count++] = args[i].array;
     }
     for (int i = 0; foreign && i < count; i++) lg_evaluate(L, (struct rt_array *)(uintptr_t)arrays[i]);
-    return !foreign && (any_waits(op, args) || lg_worth_waiting(L, arrays, count));
+    if (foreign || any_waits(op, args)) return !foreign;
+    const bool answered = count == 1 && kn_ops[op].arity == 1 && kn_answer_to_all(op, arrays[0]->dtype) >= 0;
+    if (answered && rt_array_size(arrays[0]) <= KN_ANSWERED && !lg_explains(L)) return false;
+    return lg_worth_waiting(L, arrays, count);
 }
 
 static void find_sources(enum kn_op op, const struct kn_operand *args, struct kn_source *sources)

@@ -32,8 +32,10 @@ static int push_like(lua_State *L, const struct kn_csr *a, int data)
     X(square)                                                                                                          \
     X(floor)                                                                                                           \
     X(ceil)                                                                                                            \
-    X(round) X(trunc) X(sin) X(tan) X(asin) X(atan) X(sinh) X(tanh) X(asinh) X(atanh) X(expm1) X(log1p) X(deg2rad)     \
-        X(rad2deg) X(relu) X(clone)
+    X(round)                                                                                                           \
+    X(trunc)                                                                                                           \
+    X(sin) X(tan) X(asin) X(atan) X(sinh) X(tanh) X(asinh) X(atanh) X(expm1) X(log1p) X(deg2rad) X(rad2deg) X(relu)    \
+        X(clone)
 #define FUNCTION(name)                                                                                                 \
     static int of_##name(lua_State *L)                                                                                 \
     {                                                                                                                  \

@@ -45,4 +45,34 @@ for _, dtype in ipairs { "float16", "bfloat16", "float32", "float64" } do
   end)
 end
 
+-- Integers are answered without a look at them: at once up to some size, beyond it and where they wait in a pass.
+t.every("integers are finite", function(device)
+  local sizes = t.compiles(device) and { 0, 3, 5000 } or { 0, 1, 2049, 100000, 1 << 20, (1 << 20) + 1 }
+  for _, dtype in ipairs { "bool", "int8", "uint32", "int64" } do
+    for _, n in ipairs(sizes) do
+      local x = gpu.ones(n, dtype, device)
+      local function check(y, want, count)
+        t.eq(y.dtype .. y.device, "bool" .. device)
+        t.eq(y:sum(), want and count or 0, dtype .. " " .. n)
+        y[{}] = true -- it is an array of its own
+      end
+      for _, name in ipairs { "isnan", "isinf", "isfinite", "isposinf", "isneginf" } do
+        check(x[name](x), name == "isfinite", n)
+        local turned = x:reshape(1, n).T
+        t.eq(turned[name](turned).shape[1], n)
+        check(x:broadcast_to(2, n)[name](x:broadcast_to(2, n)), name == "isfinite", 2 * n)
+        check((x + 1)[name](x + 1), name == "isfinite", n)
+        local out = gpu.ones(n, "bool", device)
+        x[name](x, { out = out })
+        t.eq(out:sum(), name == "isfinite" and n or 0)
+      end
+      t.eq(x:sum(), n, "what was asked stays as it is")
+    end
+  end
+  t.eq(gpu.array(3, "int32", device):isfinite():item(), true)
+  local freed = gpu.ones(5000, "int32", device)
+  freed:free()
+  t.raises("the array was freed", freed.isnan, freed)
+end)
+
 t.done()
