@@ -12,6 +12,8 @@
 #define MOST_CELLS  200 /* that are looked through */
 #define MOST_OPEN   16  /* parentheses in each other */
 #define PLOT        "pictures are drawn by gpu.plot(x, y), gpu.scatter, gpu.bar, gpu.hist and gpu.imshow(x)"
+#define FORMULA     "a formula is written display.markdown(\"$x^2$\"); an array has x:latex()"
+#define PICTURE     "an array is shown by gpu.imshow(x); a picture in a file by gpu.imshow(gpu.load(\"x.png\"))"
 #define PLACED      "arrays are on one device, with nothing to prefetch; x:to(\"cpu\") copies"
 #define RAISED      "what goes wrong in a launch is an error of the line that launches; pcall catches it"
 #define CUDA        "it is known in CUDA C only, in gpu.kernel [[ ... ]]"
@@ -109,7 +111,12 @@ static const struct {
     {"ipywidgets", "sliders and menus are made by interact(f, {n = {1, 100}})"},
     {"HTML", "it is written display.html(text)"},
     {"Markdown", "it is written display.markdown(text)"},
-    {"Image", "an array is shown by gpu.imshow(x); a picture in a file by gpu.imshow(gpu.load(\"x.png\"))"},
+    {"SVG", "it is written display.svg(text)"},
+    {"Latex", FORMULA},
+    {"Math", FORMULA},
+    {"latex", FORMULA},
+    {"Image", PICTURE},
+    {"image", PICTURE},
     {"clear_output", "it is written display.clear()"},
     {"sleep", "it is written os.execute(\"sleep 1\")"},
     {"time", "os.time() and os.clock() tell the time, gpu.time(f) and %time measure it; os.execute(\"sleep 1\") waits"},

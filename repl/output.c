@@ -57,6 +57,39 @@ static bool page_long(struct sh_output *o, const char *text, size_t length)
     return sh_page(text, length);
 }
 
+/* Writes a message; in a terminal its lines are broken at words and go on below their first word, but for those of
+ * source behind a bar. */
+static void write_message(FILE *file, const char *text)
+{
+    int columns, rows;
+    if (!isatty(fileno(file))) {
+        fputs(text, file);
+        return;
+    }
+    sh_terminal_size(&columns, &rows);
+    for (int indent = 0; *text;) {
+        size_t line = strcspn(text, "\n"), bar = strspn(text, " 0123456789"), own = strspn(text, " ");
+        size_t n = text[bar] == '|' ? line : sh_fitting(text, line, columns - indent), shown = n;
+        while (n < line && shown > 0 && text[shown - 1] == ' ') shown--;
+        fprintf(file, "%*s%.*s", indent, "", (int)shown, text);
+        text += n;
+        if (*text) putc('\n', file);
+        if (n < line && indent == 0 && own < 9) indent = (int)own;
+        if (n == line) indent = 0;
+        if (n == line && *text) text++;
+    }
+}
+
+/* The hint that ends what is shown in place of a value; else the text's end. */
+static const char *hint_of(const char *text, size_t length)
+{
+    static const char begin[] = "\n  hint: ";
+    const char *end = text + length, *line = end;
+    while (line > text && line[-1] != '\n') line--;
+    bool hint = line > text && (size_t)(end - line) >= sizeof begin - 2 && !memcmp(line, begin + 1, sizeof begin - 2);
+    return hint ? line : end;
+}
+
 static void write_plain(struct sh_output *o, const struct lg_bundle *bundle, bool pages)
 {
     for (size_t i = 0; i < bundle->count; i++) {
@@ -64,7 +97,10 @@ static void write_plain(struct sh_output *o, const struct lg_bundle *bundle, boo
         if (strcmp(item->type, "text/plain") != 0) continue;
         if (pages && page_long(o, item->data, item->length)) return;
         sh_output_newline(o);
-        write_out(o, stdout, item->data, item->length);
+        const char *hint = hint_of(item->data, item->length);
+        write_out(o, stdout, item->data, (size_t)(hint - item->data));
+        if (*hint) write_message(stdout, hint);
+        if (*hint) o->open_line = true;
         sh_output_newline(o);
         return;
     }
@@ -296,29 +332,6 @@ void sh_output_end(struct sh_output *o)
     o->shown[0] = '\0';
     o->clear = false;
     fflush(stdout);
-}
-
-/* Writes a message; in a terminal its lines are broken at words and go on below their first word, but for those of
- * source behind a bar. */
-static void write_message(FILE *file, const char *text)
-{
-    int columns, rows;
-    if (!isatty(fileno(file))) {
-        fputs(text, file);
-        return;
-    }
-    sh_terminal_size(&columns, &rows);
-    for (int indent = 0; *text;) {
-        size_t line = strcspn(text, "\n"), bar = strspn(text, " 0123456789"), own = strspn(text, " ");
-        size_t n = text[bar] == '|' ? line : sh_fitting(text, line, columns - indent), shown = n;
-        while (n < line && shown > 0 && text[shown - 1] == ' ') shown--;
-        fprintf(file, "%*s%.*s", indent, "", (int)shown, text);
-        text += n;
-        if (*text) putc('\n', file);
-        if (n < line && indent == 0 && own < 9) indent = (int)own;
-        if (n == line) indent = 0;
-        if (n == line && *text) text++;
-    }
 }
 
 static void put_line(FILE *file, const char *text)

@@ -73,3 +73,16 @@ def test_carets_stand_below_their_places_in_long_lines(terminal, tmp_path, monke
         at = next(k for k, line in enumerate(lines) if line.lstrip().startswith("| ") and "^" in line)
         assert len(lines[at - 1]) <= columns and "..." in lines[at - 1], lines
         assert lines[at - 1].index(name) == lines[at].index("^"), lines[at - 1:at + 1]
+
+
+def test_hints_beside_values_are_broken_at_words(terminal):
+    t = terminal(columns=60, rows=30, LUNARRAY_DEVICE="simt")
+    t.at_prompt(1)
+    t.send("x = gpu.ones(3)\r")
+    t.at_prompt(2)
+    t.send("x == 1\r")
+    t.at_prompt(3)
+    t.shows("2> x == 1", "false",
+            "  hint: == asks whether both are the same array; x:eq(y)",
+            "  compares element by element, x:equal(y) tells whether all",
+            "  are equal", "3>")

@@ -127,6 +127,8 @@ static const struct {
     {"time.sleep(1)", "global 'time'", "os.execute(\"sleep 1\")"},
     {"random.random()", "global 'random'", "gpu.random.uniform"},
     {"clear_output()", "global 'clear_output'", "display.clear()"},
+    {"display(Math('x^2'))", "global 'Math'", "display.markdown"},
+    {"display.latex('x^2')", "field 'latex'", "display.markdown"},
     {"display(HTML('<b>b</b>'))", "global 'HTML'", "display.html"},
     {"y = 'x = ' + gpu.ones(1)", "got string", "joined by .."},
     {"y = gpu.ones(1) + 'x'", "got string", "joined by .."},
