@@ -236,6 +236,8 @@ static const struct {
     {"index a number value", "... : to", ITEM},
     {"index a number value", "... . dtype", ITEM},
     {"index a number value", "... . shape", ITEM},
+    {"assertion failed!", "... allclose",
+     "how far apart they are is (x - y):abs():max(), and where, (~x:isclose(y)):nonzero()"},
     {"or a mask, not by boolean", "... ==", MASK},
     {"or a mask, not by boolean", "... ~=", MASK},
     {"'bincount' (number expected, got array)", NULL, "the least length comes first, x:bincount(0, weights)"},

@@ -237,6 +237,7 @@ static const struct {
     {"io.open('/no such file'):read()", "index a nil value", "assert(io.open(name))"},
     {"load('x +')()", "call a nil value", "assert(load(text))"},
     {"y = tonumber('abc') + 1", "arithmetic on a nil value", "no number"},
+    {"assert(gpu.allclose(gpu.ones(3), gpu.range(3)))", "assertion failed!", "(x - y):abs():max()"},
     {"local y = gpu.ones(3) print(y[y == 1])", "not by boolean", "x:eq(y)"},
     {"local y = gpu.ones(3) y:to('int32'):bincount(y)", "number expected, got array", "x:bincount(0, weights)"},
     {"local y = gpu.ones(3) print(y[1][2])", "index a number value", "x[{1, 2}]"},
