@@ -36,13 +36,16 @@ static struct rt_array matrices(struct rt_device *d, enum rt_dtype t, int64_t co
     int64_t shape[] = {count ? count : 1, (transposed ? columns : rows) + wide, (transposed ? rows : columns) + wide};
     struct rt_array whole = {0}, view;
     OK(rt_array_new(rt_device_open("cpu", e), t, 3, shape, &whole, e));
-    for (int64_t i = 0; i < rt_array_size(&whole); i++) {
+    const int64_t n = rt_array_size(&whole), again = 15 * 100; /* from there on they are the same */
+    for (int64_t i = 0; i < n && i < again; i++) {
         struct rt_complex v = {(double)(i * 7 % 5) - 2, (double)(i % 3)};
         if (rt_is_complex(t))
             rt_store_complex(t, element(&whole, i), v);
         else
             rt_store_double(t, element(&whole, i), v.re);
     }
+    for (int64_t i = again; i < n; i += again)
+        memcpy(element(&whole, i), element(&whole, 0), (size_t)(n - i < again ? n - i : again) * rt_dtypes[t].size);
     struct rt_array *const places[] = {on_host, &view};
     for (int k = 0; k < 2; k++) {
         struct rt_array *v = places[k];
@@ -81,6 +84,8 @@ static void compare(const struct rt_array *a, const struct rt_array *b, const st
     OK(kn_convert(&out, out.dtype, rt_array_device(host_a), &back, e));
     CHECK_INT(*products - before, by_cublas);
     CHECK_INT(rt_array_size(&back), rt_array_size(&wanted));
+    size_t bytes = (size_t)rt_array_size(&back) * rt_dtypes[back.dtype].size;
+    if (memcmp(rt_array_host(&back), rt_array_host(&wanted), bytes) == 0) return;
     for (int64_t i = 0; i < rt_array_size(&back); i++) {
         struct rt_complex got = rt_load_complex(back.dtype, element(&back, i));
         struct rt_complex want = rt_load_complex(back.dtype, element(&wanted, i));
