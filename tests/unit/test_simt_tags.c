@@ -98,7 +98,7 @@ static void check_near(const struct check_vectors *v, uint32_t apart, bool alway
         want = got;
         draw_rising(word, m, apart, write);
         for (int l = 0; l < SIMT_WARP; l++) from[l] = 4 * word[l] - 40;
-        const struct offsets o = {from, 40, 0, 4 * WORDS - 4, 3};
+        const struct offsets o = {from, 40, 0, 4 * WORDS - 4, 3, 2};
         unsigned flags = v->near(got.written, got.read, &o, m, &t, NOW | ME, write);
         if (flags == CELLS_FAR) {
             CHECK(!memcmp(&got, &want, sizeof got));
@@ -130,7 +130,7 @@ TEST(words_that_are_not)
     for (unsigned l = 0; l < SIMT_WARP; l++)
         for (int k = 0; k < 4; k++) {
             const uint32_t wrong[] = {60, 64 + 8 * l + 2, 400, 0xfffffff0}; /* the window is from 64 to 320 */
-            const struct offsets o = {from, 0, 64, 256 - 4, 3};
+            const struct offsets o = {from, 0, 64, 256 - 4, 3, 2};
             uint32_t right = from[l];
             from[l] = wrong[k];
             draw_memory(&x, true);
