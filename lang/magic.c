@@ -8,6 +8,7 @@
 #include <string.h>
 #include "lang/lookup.h"
 #include "lang/waiting.h"
+#include "runtime/spelling.h"
 
 static void show_page(struct lg_session *s, const struct lg_mime *forms, size_t count)
 {
@@ -494,6 +495,19 @@ const struct lg_magic *lg_magic_find(const char *name, size_t length)
     return NULL;
 }
 
+/* Whether the text is several words, as shared memory, of which the last alone means something else. */
+static bool is_phrase(const char *text, size_t length)
+{
+    bool blank = false;
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] == ' ')
+            blank = true;
+        else if (!rt_in_name(text[i]))
+            return false;
+    }
+    return blank;
+}
+
 /* ?name, ??name, name?, name?? */
 static int ask(struct lg_magic_call *call, const char *text, size_t length)
 {
@@ -506,6 +520,8 @@ static int ask(struct lg_magic_call *call, const char *text, size_t length)
     if (!length) {
         lg_buffer_puts(b, "?name shows what is known of a name, ??name adds its source. %lsmagic lists the commands of "
                           "cells, gpu.help() the functions of the gpu module.\n");
+    } else if (is_phrase(text, length) && lg_push_found(L, lua_pushlstring(L, text, length))) {
+        lg_buffer_puts(b, lua_tostring(L, -1));
     } else if (!lg_inspect_text(L, text, length, length, marks > 1, b, html)) {
         const char *name = lua_pushlstring(L, text, length);
         if (!lg_push_found(L, name))
