@@ -25,17 +25,11 @@ static int push_like(lua_State *L, const struct kn_csr *a, int data)
 }
 
 /* Functions with f(0) = 0, and a copy. */
+/* clang-format off */
 #define FUNCTIONS(X)                                                                                                   \
-    X(abs)                                                                                                             \
-    X(sign)                                                                                                            \
-    X(sqrt)                                                                                                            \
-    X(square)                                                                                                          \
-    X(floor)                                                                                                           \
-    X(ceil)                                                                                                            \
-    X(round)                                                                                                           \
-    X(trunc)                                                                                                           \
-    X(sin) X(tan) X(asin) X(atan) X(sinh) X(tanh) X(asinh) X(atanh) X(expm1) X(log1p) X(deg2rad) X(rad2deg) X(relu)    \
-        X(clone)
+    X(abs) X(sign) X(sqrt) X(square) X(floor) X(ceil) X(round) X(trunc) X(sin) X(tan) X(asin) X(atan) X(sinh) X(tanh)  \
+    X(asinh) X(atanh) X(expm1) X(log1p) X(deg2rad) X(rad2deg) X(relu) X(clone)
+/* clang-format on */
 #define FUNCTION(name)                                                                                                 \
     static int of_##name(lua_State *L)                                                                                 \
     {                                                                                                                  \
