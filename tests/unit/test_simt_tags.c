@@ -119,7 +119,7 @@ TEST(words_near_each_other)
     }
 }
 
-/* Offsets that are not those of words within the window, or fall, are not looked at. */
+/* Offsets that are not those of words within the window are not looked at. */
 TEST(words_that_are_not)
 {
     const struct check_vectors *v = simt_check_vectors();
