@@ -240,8 +240,8 @@ struct check_vectors {
     /* Lanes m touch cells whose records, if there are any, are all theirs: these become what they are behind that.
      * False: look closer at all of them; nothing is lost. What nobody has touched is not to be written. */
     bool (*own)(const struct own_cells *x, uint32_t m, bool write);
-    /* Words of lanes m, each another one, which nobody touched but one thread before whose touch they come. False, and
-     * nothing was done: look closer. */
+    /* Words of lanes m, each another one, which nobody touched but one thread before whose touch they come. False: look
+     * closer; nothing is lost. */
     bool (*groups)(uint32_t *written, uint32_t *read, const uint32_t *at, uint32_t m, const struct group_rule *g,
                    bool write);
     /* Lie those of 32 addresses that lanes m have within `room` of `low`, without the bits of `odd`? */

@@ -484,6 +484,7 @@ static inline __attribute__((always_inline)) uint32_t group_seen(uint32_t tag, u
     return (seen & (uint32_t)((tag & bits) == 0)) | (uint32_t)(tag < g->now);
 }
 
+#ifdef __AVX512F__
 static bool touch_groups(uint32_t *written, uint32_t *read, const uint32_t *at, uint32_t m,
                          const struct group_rule *rule, bool write)
 {
@@ -506,6 +507,27 @@ static bool touch_groups(uint32_t *written, uint32_t *read, const uint32_t *at, 
     if (bad) put_some(to, write ? w : r, at, m); /* two of one word */
     return !bad;
 }
+#else
+/* Lane by lane, as above: a tag is asked for no more than it takes. Where lanes share a word, one of them stays there,
+ * which comes behind all that was there. */
+static bool touch_groups(uint32_t *written, uint32_t *read, const uint32_t *at, uint32_t m,
+                         const struct group_rule *rule, bool write)
+{
+    const struct group_rule g = *rule;
+    const uint32_t *known = g.known, *lanes = g.lanes;
+    uint32_t shared = 0, *to = write ? written : read;
+    EACH_LANE(l, m)
+    {
+        uint32_t w = written[at[l]], r = read[at[l]];
+        if (!write && w < g.base) return false;
+        if (w >= g.now && !group_seen(w, TAG_MANY, l, known, lanes, &g)) return false;
+        if (r >= g.now && !group_seen(r, TAG_MANY | TAG_WARP, l, known, lanes, &g)) return false;
+    }
+    EACH_LANE(l, m) to[at[l]] = g.me + l;
+    EACH_LANE(l, m) shared |= to[at[l]] ^ (g.me + l);
+    return !shared;
+}
+#endif
 
 const struct check_vectors CHECK_VECTORS = {
     judge_cells, judge_tags,  judge_words,    judge_lanes, judge_apart, judge_near, judge_row,    follow_steps,

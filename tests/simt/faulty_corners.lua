@@ -282,6 +282,15 @@ faulty("an unrolled loop over rows of which one was never written", [[__global__
   x[t] = v;
 }]], function(k) k(2, 32)(ints(32)) end, { kind = "uninitialized read", line = 8, name = "s", count = 64 })
 
+faulty("never written, behind a meeting by masks", [[__global__ void k(int *x, const int *at) {
+  __shared__ int s[32];
+  int i = threadIdx.x, from = at[i];
+  if (i % 2) s[i] = i;
+  __syncwarp(i < 16 ? 0xffff : 0xffff0000);
+  x[i] = s[from];
+}]], function(k) k(2, 32)(ints(32), gpu.array(t.list(32, function(i) return i ~ 1 end), "int32")) end,
+  { kind = "uninitialized read", line = 6, name = "s", count = 32 })
+
 ---- counters in global memory
 faulty("counters, then a read by one of their threads", [[__global__ void k(int *x, int *y) {
   for (int i = 0; i < 9; i++) atomicAdd(&x[(threadIdx.x + i) % 4], 1);
