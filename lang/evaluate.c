@@ -49,6 +49,14 @@ static int show_results(lua_State *L)
     return 0;
 }
 
+/* What kernels printed belongs to the cell, and a GPU gives it when it is waited for. */
+static int let_print(lua_State *L)
+{
+    for (struct rt_device *d = NULL; (d = rt_device_next_opened(d));)
+        if (d->prints && !d->recording) lg_check(L, rt_device_synchronize(d, lg_error_box(L)));
+    return 0;
+}
+
 static int settle(lua_State *L)
 {
     lg_settle(L);
@@ -83,8 +91,12 @@ static int run(struct lg_session *s, const struct lg_source *source, const struc
     if (status != LUA_OK) return status;
     int arguments = r->alone ? 0 : push_arguments(L, source->chunk);
     status = lua_pcall(L, arguments, LUA_MULTRET, handler);
+    if (!lua_checkstack(L, 2)) return status;
+    lua_pushcfunction(L, let_print);
+    int printed = lua_pcall(L, 0, 0, handler);
+    if (printed != LUA_OK && status == LUA_OK) return printed;
+    if (printed != LUA_OK) lua_pop(L, 1);
     if (status != LUA_OK || !show || r->silent || lua_gettop(L) == handler) return status;
-    if (!lua_checkstack(L, 2)) return LUA_OK;
     lua_pushcfunction(L, show_results);
     lua_insert(L, handler + 1);
     return lua_pcall(L, lua_gettop(L) - handler - 1, 0, handler);

@@ -358,6 +358,8 @@ enum rt_status rt_device_synchronize(struct rt_device *d, struct rt_error *e)
     CUresult r = rt_poll(look_at_device, d);
     if (r == CUDA_ERROR_NOT_READY)
         return rt_fail(e, RT_INTERRUPTED, "interrupted; a kernel is still running on %s", d->name);
+    if (r == CUDA_SUCCESS) r = d->driver->StreamSynchronize(NULL); /* only such a call lets out what kernels printed */
+    d->prints = false;
     status = rt_device_check(d, r, e, "waiting for the device");
     d->trail.count = 0;
     if (rt_has_streams()) rt_streams_synchronized(d);

@@ -40,6 +40,7 @@ struct rt_device {
     CUcontext context; /* the primary context, current on the calling thread after rt_device_enter */
     CUstream stream;   /* the current stream, which all work of this library goes to; NULL is the legacy default one */
     struct rt_stream *current; /* the same; NULL: the default one */
+    bool prints;               /* a GPU's: what its kernels print comes when it is waited for, which was not since */
     bool streams_busy;         /* other streams than the default one were given work since that was last waited for */
     int compute_major, compute_minor; /* compute capability; simt says 8.0 */
     int warp_size, multiprocessors, max_threads_per_block, max_block[3], max_grid[3];

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "runtime/module.h"
 #include "runtime/uses.h"
 
 struct node {
@@ -25,6 +26,7 @@ struct rt_graph {
     struct kept *kept;
     size_t kept_count, room;
     bool spoiled, copies; /* to or from the host's memory */
+    bool prints;          /* some kernel may */
     CUgraphExec exec;
     unsigned generation;
 };
@@ -132,6 +134,7 @@ enum rt_status rt_graph_add_launch(struct rt_graph *g, const struct rt_kernel *k
     struct node *n = new_node(count);
     if (!n) return rt_fail(e, RT_NOMEM, "out of memory for a graph");
     n->kernel = *k;
+    g->prints |= k->module->prints;
     rt_module_retain(k->module);
     n->launch = *l;
     n->launch.stream = NULL;
@@ -292,6 +295,7 @@ enum rt_status rt_graph_launch(struct rt_graph *g, struct rt_error *e)
     rt_streams_worked(d);
     if (d->kind == RT_CUDA) {
         rt_device_note(d, "a graph", NULL, 0);
+        d->prints |= g->prints;
         status = rt_device_check(d, d->driver->gpu.GraphLaunch(g->exec, d->stream), e, "launching a graph");
         if (status == RT_OK && g->copies && !d->current) status = rt_device_synchronize(d, e);
         return status;

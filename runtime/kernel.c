@@ -87,6 +87,7 @@ struct rt_module *rt_module_load(struct rt_device *d, struct rt_program *program
     m->device = d;
     m->program = program;
     m->functions = functions;
+    m->prints = strstr(program->ptx, "vprintf") != NULL;
     if (load(m, e) == RT_OK) return m;
     rt_module_release(m);
     return NULL;

@@ -131,6 +131,7 @@ static enum rt_status launch_plain(const struct rt_kernel *k, const struct rt_fu
     struct simt_fault fault;
     const unsigned *g = l->grid, *b = l->block;
     if (d->kind == RT_CUDA) rt_device_note(d, l->place ? k->entry->name : "an array operation", l->place, l->line);
+    d->prints |= d->kind == RT_CUDA && k->module->prints;
     CUresult r = l->cluster[0]    ? rt_launch_cluster(k, f, l, pointers)
                  : l->cooperative ? d->driver->LaunchCooperativeKernel(f->handle, g[0], g[1], g[2], b[0], b[1], b[2],
                                                                        l->shared, d->stream, pointers)

@@ -10,6 +10,7 @@ struct rt_module {
     struct rt_device *device;
     struct rt_program *program;
     CUmodule handle;
+    bool prints;         /* some of its kernels may call printf */
     unsigned generation; /* of the device when it was loaded: a fault on a GPU takes the modules with it */
     struct rt_function {
         CUfunction handle; /* NULL until asked for */

@@ -285,7 +285,11 @@ enum rt_status rt_stream_synchronize(struct rt_device *d, struct rt_stream *s, s
     if (!s) return rt_device_synchronize(d, e); /* what is in the default stream waits for all others */
     enum rt_status status = rt_stream_alive(s, e);
     if (status == RT_OK) status = rt_device_enter(d, e);
-    if (status == RT_OK && d->driver) status = waited(d, rt_poll(look_at_stream, s), e, "waiting for a stream");
+    if (status == RT_OK && d->driver) {
+        CUresult r = rt_poll(look_at_stream, s);
+        if (r == CUDA_SUCCESS) r = d->driver->StreamSynchronize(s->handle); /* lets out what kernels printed */
+        status = waited(d, r, e, "waiting for a stream");
+    }
     if (status != RT_OK) return status;
     struct rt_order order;
     rt_streams_lock();
@@ -407,7 +411,11 @@ enum rt_status rt_event_synchronize(const struct rt_event *v, struct rt_error *e
 {
     enum rt_status status = event_waits(v, e);
     if (status != RT_OK || !v->recorded) return status;
-    if (v->handle) status = waited(v->device, rt_poll(look_at_event, (void *)(uintptr_t)v), e, "waiting for an event");
+    if (v->handle) {
+        CUresult r = rt_poll(look_at_event, (void *)(uintptr_t)v);
+        if (r == CUDA_SUCCESS) r = v->device->driver->EventSynchronize(v->handle); /* lets out what kernels printed */
+        status = waited(v->device, r, e, "waiting for an event");
+    }
     if (status == RT_OK) event_is_done(v);
     return status;
 }

@@ -148,6 +148,7 @@ static void free_context(CUcontext c)
 
 void simt_context_free(CUcontext c)
 {
+    simt_settle(false);
     pthread_mutex_lock(&context_lock);
     free_context(c);
     pthread_mutex_unlock(&context_lock);
@@ -170,6 +171,7 @@ CUresult simt_DevicePrimaryCtxRelease(CUdevice device)
 {
     CUresult r = simt_check_device(device);
     if (r != CUDA_SUCCESS) return r;
+    simt_settle(false);
     pthread_mutex_lock(&context_lock);
     if (!primary) {
         r = CUDA_ERROR_INVALID_CONTEXT;
@@ -185,6 +187,7 @@ CUresult simt_DevicePrimaryCtxReset(CUdevice device)
 {
     CUresult r = simt_check_device(device);
     if (r != CUDA_SUCCESS) return r;
+    simt_settle(false);
     pthread_mutex_lock(&context_lock);
     if (primary) destroy_contents(primary);
     pthread_mutex_unlock(&context_lock);
@@ -233,6 +236,7 @@ CUresult simt_CtxSynchronize(void)
 {
     CUresult r = simt_ready();
     if (r == CUDA_SUCCESS && atomic_load(&simt_captures.count) > 0) r = simt_captures.wait(NULL, true);
+    if (r == CUDA_SUCCESS) simt_settle(true);
     return r == CUDA_SUCCESS ? simt_pending() : r;
 }
 

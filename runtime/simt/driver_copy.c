@@ -8,10 +8,20 @@ void *simt_range(CUdeviceptr address, size_t bytes)
 {
     struct simt_block block;
     struct simt_mapped m;
-    simt_wrote(address, bytes); /* what host code looks at counts as written */
-    if (simt_find(address, &block)) return bytes <= block.bytes - (address - block.address) ? simt_host(address) : NULL;
-    if (simt_mapped_find(address, &m) && bytes <= m.bytes - (address - m.start)) return (void *)(uintptr_t)address;
+    if (simt_look(address, &block)) return bytes <= block.bytes - (address - block.address) ? simt_host(address) : NULL;
+    if (simt_mapped_look(address, &m) && bytes <= m.bytes - (address - m.start)) return (void *)(uintptr_t)address;
     return NULL;
+}
+
+/* Copies and fills of the queue go on beside a kernel, unless checks follow what it finds written. */
+static void lock_against_checks(void)
+{
+    if (!simt_queue.issue || simt_watch.begin) simt_lock();
+}
+
+static void unlock_against_checks(void)
+{
+    if (!simt_queue.issue || simt_watch.begin) simt_unlock();
 }
 
 /* ---- Copies ---- */
@@ -25,6 +35,9 @@ struct side {
     CUarray array;
     char *base; /* found: the box's first byte, and the distance of its rows and slices */
     size_t row, slice;
+    CUdeviceptr at; /* of memory that is not the host's: the range that it lies in */
+    size_t bytes;
+    bool pageable; /* the driver does not know the host memory */
 };
 
 /* Bytes from a box's first to past its last; false when that is too large a number. */
@@ -66,9 +79,13 @@ static CUresult find_side(struct side *s, const CUDA_MEMCPY3D *c)
     bool on_host = s->type == CU_MEMORYTYPE_HOST || (s->type == CU_MEMORYTYPE_UNIFIED && s->device < SIMT_GLOBAL_BASE);
     if (on_host) {
         const void *host = s->type == CU_MEMORYTYPE_HOST ? s->host : (const void *)(uintptr_t)s->device;
+        struct simt_mapped m;
         if (host) s->base = (char *)(uintptr_t)host + offset;
+        s->pageable = !simt_mapped_look((uintptr_t)s->base, &m);
     } else if (s->type == CU_MEMORYTYPE_DEVICE || s->type == CU_MEMORYTYPE_UNIFIED) {
-        s->base = simt_range(s->device + offset, bytes);
+        s->at = s->device + offset;
+        s->bytes = bytes;
+        s->base = simt_range(s->at, bytes);
     }
     return s->base ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
@@ -86,20 +103,45 @@ static void copy_box(const struct side *to, const struct side *from, const CUDA_
     }
 }
 
+static bool is_empty(const CUDA_MEMCPY3D *c)
+{
+    return c->WidthInBytes == 0 || c->Height == 0 || c->Depth == 0;
+}
+
+static CUresult find_sides(const CUDA_MEMCPY3D *c, struct side *from, struct side *to)
+{
+    *from = (struct side){.type = c->srcMemoryType, .x = c->srcXInBytes, .y = c->srcY, .z = c->srcZ, .lod = c->srcLOD};
+    *to = (struct side){.type = c->dstMemoryType, .x = c->dstXInBytes, .y = c->dstY, .z = c->dstZ, .lod = c->dstLOD};
+    from->host = c->srcHost, from->device = c->srcDevice, from->array = c->srcArray;
+    from->pitch = c->srcPitch, from->height = c->srcHeight;
+    to->host = c->dstHost, to->device = c->dstDevice, to->array = c->dstArray;
+    to->pitch = c->dstPitch, to->height = c->dstHeight;
+    CUresult r = find_side(from, c);
+    return r == CUDA_SUCCESS ? find_side(to, c) : r;
+}
+
+CUresult simt_look_at_copy(const CUDA_MEMCPY3D *c, bool *pageable)
+{
+    struct side from, to;
+    *pageable = false;
+    if (is_empty(c)) return CUDA_SUCCESS;
+    CUresult r = find_sides(c, &from, &to);
+    *pageable = from.pageable || to.pageable;
+    return r;
+}
+
 CUresult simt_copy(const CUDA_MEMCPY3D *c)
 {
-    struct side from = {.type = c->srcMemoryType, .x = c->srcXInBytes, .y = c->srcY, .z = c->srcZ, .lod = c->srcLOD};
-    struct side to = {.type = c->dstMemoryType, .x = c->dstXInBytes, .y = c->dstY, .z = c->dstZ, .lod = c->dstLOD};
-    if (c->WidthInBytes == 0 || c->Height == 0 || c->Depth == 0) return CUDA_SUCCESS;
-    from.host = c->srcHost, from.device = c->srcDevice, from.array = c->srcArray;
-    from.pitch = c->srcPitch, from.height = c->srcHeight;
-    to.host = c->dstHost, to.device = c->dstDevice, to.array = c->dstArray;
-    to.pitch = c->dstPitch, to.height = c->dstHeight;
-    simt_lock();
-    CUresult r = find_side(&from, c);
-    if (r == CUDA_SUCCESS) r = find_side(&to, c);
-    if (r == CUDA_SUCCESS) copy_box(&to, &from, c);
-    simt_unlock();
+    struct side from, to;
+    if (is_empty(c)) return CUDA_SUCCESS;
+    lock_against_checks();
+    CUresult r = find_sides(c, &from, &to);
+    if (r == CUDA_SUCCESS) {
+        simt_wrote(from.at, from.bytes); /* what host code looks at counts as written */
+        simt_wrote(to.at, to.bytes);
+        copy_box(&to, &from, c);
+    }
+    unlock_against_checks();
     return r;
 }
 
@@ -121,6 +163,7 @@ struct simt_work simt_line_copy(CUmemorytype to_type, CUdeviceptr to, CUmemoryty
 CUresult simt_finished(void)
 {
     CUresult r = simt_ready();
+    if (r == CUDA_SUCCESS && simt_queue.idle) simt_queue.idle(NULL, true);
     return r == CUDA_SUCCESS ? simt_pending() : r;
 }
 
@@ -131,7 +174,7 @@ CUresult simt_finished(void)
 static CUresult copy_now(struct simt_work work)
 {
     CUresult r = simt_finished();
-    return r == CUDA_SUCCESS ? simt_issue(NULL, &work) : r;
+    return r == CUDA_SUCCESS ? simt_issue_now(NULL, &work) : r;
 }
 
 CUresult simt_MemcpyHtoD(CUdeviceptr to, const void *from, size_t bytes)
@@ -208,13 +251,28 @@ static void fill_row(void *row, const CUDA_MEMSET_NODE_PARAMS *f)
     rt_parallel_for(f->width, FILL_PIECE / f->elementSize, fill_piece, &fill);
 }
 
+static size_t bytes_of_fill(const CUDA_MEMSET_NODE_PARAMS *f)
+{
+    if (f->width == 0 || f->height == 0) return 0;
+    return f->width * f->elementSize + (f->height > 1 ? (f->height - 1) * f->pitch : 0);
+}
+
+CUresult simt_look_at_fill(const CUDA_MEMSET_NODE_PARAMS *f, bool *on_host)
+{
+    size_t bytes = bytes_of_fill(f);
+    *on_host = bytes && f->dst < SIMT_GLOBAL_BASE;
+    return !bytes || simt_range(f->dst, bytes) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
 CUresult simt_fill(const CUDA_MEMSET_NODE_PARAMS *f)
 {
-    if (f->width == 0 || f->height == 0) return CUDA_SUCCESS;
-    simt_lock();
-    char *target = simt_range(f->dst, f->width * f->elementSize + (f->height > 1 ? (f->height - 1) * f->pitch : 0));
+    size_t bytes = bytes_of_fill(f);
+    if (!bytes) return CUDA_SUCCESS;
+    lock_against_checks();
+    char *target = simt_range(f->dst, bytes);
+    if (target) simt_wrote(f->dst, bytes);
     for (size_t y = 0; target && y < f->height; y++) fill_row(target + y * f->pitch, f);
-    simt_unlock();
+    unlock_against_checks();
     return target ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -241,5 +299,5 @@ CUresult simt_Memcpy3D(const CUDA_MEMCPY3D *copy)
 {
     if (!copy) return CUDA_ERROR_INVALID_VALUE;
     TRY(simt_finished());
-    return simt_issue(NULL, &(struct simt_work){.kind = SIMT_WORK_COPY, .copy = *copy});
+    return simt_issue_now(NULL, &(struct simt_work){.kind = SIMT_WORK_COPY, .copy = *copy});
 }

@@ -1,6 +1,5 @@
-/* The software GPU's driver: launches. A launch runs to its end inside the call. A fault is kept and returned by the
- * next call that synchronises or launches, as on a GPU; unlike there, it is returned once and the context stays good,
- * memory and all. */
+/* The software GPU's driver: launches. A fault is kept and returned by the next call that synchronises or launches, as
+ * on a GPU; unlike there, it is returned once and the context stays good, memory and all. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,9 +51,18 @@ static CUresult result_of(enum simt_fault_kind kind)
 static void keep_fault(const struct simt_fault *f)
 {
     pthread_mutex_lock(&last.lock);
-    last.fault = *f;
-    last.pending = result_of(f->kind);
-    last.report = false;
+    if (last.pending == CUDA_SUCCESS) { /* else what came first is told */
+        last.fault = *f;
+        last.pending = result_of(f->kind);
+        last.report = false;
+    }
+    pthread_mutex_unlock(&last.lock);
+}
+
+void simt_keep_error(CUresult r)
+{
+    pthread_mutex_lock(&last.lock);
+    if (last.pending == CUDA_SUCCESS) last.pending = r;
     pthread_mutex_unlock(&last.lock);
 }
 

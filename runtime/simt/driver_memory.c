@@ -73,6 +73,7 @@ CUresult simt_MemFree(CUdeviceptr pointer)
     CUresult r = simt_check_device(0);
     if (r != CUDA_SUCCESS) return r;
     if (pointer == 0) return CUDA_SUCCESS;
+    simt_settle(true);
     simt_lock();
     bool freed = simt_memory_free(pointer) || free_managed(pointer);
     simt_unlock();
@@ -115,6 +116,7 @@ CUresult simt_MemFreeHost(void *pointer)
     CUresult r = simt_check_device(0);
     if (r != CUDA_SUCCESS) return r;
     struct simt_mapped m;
+    simt_settle(true);
     simt_lock();
     bool found = simt_mapped_find((uintptr_t)pointer, &m) && m.start == (uintptr_t)pointer && m.kind == SIMT_PINNED;
     if (found) simt_unmap(m.start);

@@ -153,6 +153,7 @@ CUresult simt_ModuleUnload(CUmodule module)
 {
     CUresult r = simt_check_device(0);
     if (r != CUDA_SUCCESS) return r;
+    simt_settle(false);
     if (!simt_handle_remove(module, SIMT_MODULE)) return CUDA_ERROR_INVALID_HANDLE;
     simt_drop_module(module);
     return CUDA_SUCCESS;

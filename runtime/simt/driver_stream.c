@@ -1,6 +1,5 @@
-/* The software GPU's driver: streams, events, and the one place where work of a stream is done. Work runs when it is
- * issued, in the issuing thread, so streams and events are always done; they exist to be valid or invalid, and events
- * carry the time. */
+/* The software GPU's driver: streams, events, and the one place where work of a stream is done: in the issuing thread,
+ * when it is issued, or by libcuda-simt.so's queue. */
 #include <stdlib.h>
 #include <time.h>
 #include "runtime/memory.h"
@@ -9,6 +8,7 @@
 /* ---- Work ---- */
 
 struct simt_captures simt_captures;
+struct simt_queue simt_queue;
 
 CUresult simt_perform(const struct simt_work *work)
 {
@@ -17,21 +17,39 @@ CUresult simt_perform(const struct simt_work *work)
     case SIMT_WORK_COPY: return simt_copy(&work->copy);
     case SIMT_WORK_FILL: return simt_fill(&work->fill);
     case SIMT_WORK_HOST: work->host.fn(work->host.userData); break;
-    case SIMT_WORK_RECORD:
-        clock_gettime(CLOCK_MONOTONIC, &work->event->time);
-        work->event->recorded = true;
-        free(work->event->captured);
-        work->event->captured = NULL;
-        break;
+    case SIMT_WORK_RECORD: clock_gettime(CLOCK_MONOTONIC, &work->event->time); break;
+    case SIMT_WORK_CALL: return work->call.run(work->call.with);
+    case SIMT_WORK_WAIT: break;
     }
     return CUDA_SUCCESS;
 }
 
-CUresult simt_issue(CUstream stream, const struct simt_work *work)
+static CUresult issue(CUstream stream, const struct simt_work *work, bool wait)
 {
     CUresult r = simt_stream_ready(stream);
     if (r != CUDA_SUCCESS) return r;
-    return atomic_load(&simt_captures.count) > 0 ? simt_captures.issue(stream, work) : simt_perform(work);
+    if (atomic_load(&simt_captures.count) > 0 && simt_captures.issue(stream, work, &r)) return r;
+    if (work->kind == SIMT_WORK_RECORD) {
+        work->event->recorded = true;
+        free(work->event->captured);
+        work->event->captured = NULL;
+    }
+    return simt_queue.issue ? simt_queue.issue(stream, work, wait) : simt_perform(work);
+}
+
+CUresult simt_issue(CUstream stream, const struct simt_work *work)
+{
+    return issue(stream, work, false);
+}
+
+CUresult simt_issue_now(CUstream stream, const struct simt_work *work)
+{
+    return issue(stream, work, true);
+}
+
+void simt_settle(bool told)
+{
+    if (simt_queue.settle) simt_queue.settle(told);
 }
 
 /* ---- Streams ---- */
@@ -67,22 +85,35 @@ CUresult simt_StreamDestroy(CUstream stream)
 {
     CUresult r = simt_check_device(0);
     if (r != CUDA_SUCCESS) return r;
+    if (simt_queue.idle && simt_handle_is(stream, SIMT_STREAM)) simt_queue.idle(stream, true);
     if (!simt_handle_remove(stream, SIMT_STREAM)) return CUDA_ERROR_INVALID_HANDLE;
     if (stream->capture) simt_captures.leave(stream);
     free(stream);
     return CUDA_SUCCESS;
 }
 
-CUresult simt_StreamQuery(CUstream stream)
+/* A wait that ends before what it waits for is one of a function that a stream calls. */
+static CUresult not_done(bool wait)
+{
+    return wait ? CUDA_ERROR_NOT_PERMITTED : CUDA_ERROR_NOT_READY;
+}
+
+static CUresult ask_stream(CUstream stream, bool wait)
 {
     CUresult r = simt_stream_ready(stream);
     if (r == CUDA_SUCCESS && atomic_load(&simt_captures.count) > 0) r = simt_captures.wait(stream, false);
-    return r == CUDA_SUCCESS ? simt_pending() : r;
+    if (r != CUDA_SUCCESS) return r;
+    return simt_queue.idle && !simt_queue.idle(stream, wait) ? not_done(wait) : simt_pending();
+}
+
+CUresult simt_StreamQuery(CUstream stream)
+{
+    return ask_stream(stream, false);
 }
 
 CUresult simt_StreamSynchronize(CUstream stream)
 {
-    return simt_StreamQuery(stream);
+    return ask_stream(stream, true);
 }
 
 /* ---- Events ---- */
@@ -100,8 +131,9 @@ CUresult simt_StreamWaitEvent(CUstream stream, CUevent event, unsigned int flags
     if (r == CUDA_SUCCESS) r = event_ready(event);
     if (r != CUDA_SUCCESS) return r;
     if (flags > CU_EVENT_WAIT_EXTERNAL) return CUDA_ERROR_INVALID_VALUE;
-    if (atomic_load(&simt_captures.count) > 0) return simt_captures.join(stream, event, flags);
-    return event->captured ? CUDA_ERROR_CAPTURED_EVENT : CUDA_SUCCESS;
+    if (atomic_load(&simt_captures.count) > 0 && simt_captures.join(stream, event, flags, &r)) return r;
+    if (event->captured) return CUDA_ERROR_CAPTURED_EVENT;
+    return simt_queue.after ? simt_queue.after(stream, event) : CUDA_SUCCESS;
 }
 
 CUresult simt_EventCreate(CUevent *event, unsigned int flags)
@@ -124,6 +156,7 @@ CUresult simt_EventDestroy(CUevent event)
 {
     CUresult r = simt_check_device(0);
     if (r != CUDA_SUCCESS) return r;
+    if (simt_queue.happened && simt_handle_is(event, SIMT_EVENT)) simt_queue.happened(event, true);
     if (!simt_handle_remove(event, SIMT_EVENT)) return CUDA_ERROR_INVALID_HANDLE;
     free(event->captured);
     free(event);
@@ -138,16 +171,22 @@ CUresult simt_EventRecord(CUevent event, CUstream stream)
     return simt_issue(stream, &(struct simt_work){.kind = SIMT_WORK_RECORD, .event = event});
 }
 
-CUresult simt_EventQuery(CUevent event)
+static CUresult ask_event(CUevent event, bool wait)
 {
     CUresult r = event_ready(event);
     if (r == CUDA_SUCCESS && event->captured) r = CUDA_ERROR_CAPTURED_EVENT;
-    return r == CUDA_SUCCESS ? simt_pending() : r;
+    if (r != CUDA_SUCCESS) return r;
+    return simt_queue.happened && !simt_queue.happened(event, wait) ? not_done(wait) : simt_pending();
+}
+
+CUresult simt_EventQuery(CUevent event)
+{
+    return ask_event(event, false);
 }
 
 CUresult simt_EventSynchronize(CUevent event)
 {
-    return simt_EventQuery(event);
+    return ask_event(event, true);
 }
 
 CUresult simt_EventElapsedTime(float *milliseconds, CUevent start, CUevent end)
@@ -158,6 +197,8 @@ CUresult simt_EventElapsedTime(float *milliseconds, CUevent start, CUevent end)
     if (!milliseconds) return CUDA_ERROR_INVALID_VALUE;
     if (!start->recorded || !end->recorded || (start->flags | end->flags) & CU_EVENT_DISABLE_TIMING)
         return CUDA_ERROR_INVALID_HANDLE;
+    if (simt_queue.happened && !(simt_queue.happened(start, false) && simt_queue.happened(end, false)))
+        return CUDA_ERROR_NOT_READY;
     double seconds = (double)(end->time.tv_sec - start->time.tv_sec);
     *milliseconds = (float)(seconds * 1e3 + (double)(end->time.tv_nsec - start->time.tv_nsec) * 1e-6);
     return CUDA_SUCCESS;

@@ -102,6 +102,7 @@ CUresult simt_find_array(CUarray array)
 CUresult simt_ArrayDestroy(CUarray array)
 {
     TRY(simt_find_array(array));
+    simt_settle(false);
     simt_lock();
     simt_handle_remove(array, SIMT_ARRAY);
     simt_free(array->memory);
@@ -208,6 +209,7 @@ static CUresult new_object(unsigned long long *object, struct simt_texture *t, c
     *kept = *d;
     simt_lock();
     t->base = d->resource.resType == CU_RESOURCE_TYPE_ARRAY ? simt_host(t->memory) : simt_range(t->memory, t->slice);
+    if (d->resource.resType != CU_RESOURCE_TYPE_ARRAY) simt_wrote(t->memory, t->slice);
     CUresult r = !t->base                                       ? CUDA_ERROR_INVALID_VALUE
                  : simt_texture_add(t, &handle) != RT_OK        ? CUDA_ERROR_OUT_OF_MEMORY
                  : simt_handle_add((void *)handle, SIMT_OBJECT) ? CUDA_SUCCESS
@@ -260,6 +262,7 @@ static CUresult destroy_object(unsigned long long object, bool surface)
 {
     struct simt_description *d;
     TRY(simt_find_object(object, surface, &d));
+    simt_settle(false);
     simt_lock();
     simt_handle_remove((void *)object, SIMT_OBJECT);
     simt_texture_remove(object);

@@ -96,12 +96,22 @@ struct CUstream_st {
 struct CUevent_st {
     unsigned flags;
     bool recorded;
+    uint64_t number; /* of the queue's item that records it, the last that was issued */
+    CUstream stream; /* that it was issued to, as the queue calls that; it may be gone */
     struct timespec time;
     void *captured; /* where in a capture it was recorded last, if in one; a block from malloc */
 };
 
 /* A piece of work for a stream, which a capture may keep as a graph's node. Pointers in it are the issuing call's. */
-enum simt_work_kind { SIMT_WORK_KERNEL, SIMT_WORK_COPY, SIMT_WORK_FILL, SIMT_WORK_HOST, SIMT_WORK_RECORD };
+enum simt_work_kind {
+    SIMT_WORK_KERNEL,
+    SIMT_WORK_COPY,
+    SIMT_WORK_FILL,
+    SIMT_WORK_HOST,
+    SIMT_WORK_RECORD,
+    SIMT_WORK_CALL, /* these two are the queue's and in no capture */
+    SIMT_WORK_WAIT
+};
 struct simt_work {
     enum simt_work_kind kind;
     union {
@@ -116,20 +126,41 @@ struct simt_work {
         CUDA_MEMSET_NODE_PARAMS fill;
         CUDA_HOST_NODE_PARAMS host;
         CUevent event;
+        struct {
+            CUresult (*run)(const uint64_t *with);
+            bool (*over)(const uint64_t *with); /* of a wait, which looks at memory, if it has one */
+            uint64_t with[4];
+            bool on_device; /* not beside a kernel */
+        } call;             /* a wait without `over` is for the item whose number with[0] is */
     };
 };
 /* CUDA_SUCCESS when the context is good and the stream is one; NULL and the two special values are streams too. */
 CUresult simt_stream_ready(CUstream stream);
-/* Does the work, at once, or has it captured. The work was checked, but for what only doing it shows. */
+/* Has the work captured, or does it: at once, or where there is a queue in its turn. The work was checked, but for what
+ * only doing it shows. `simt_issue_now` comes back when it is done. */
 CUresult simt_issue(CUstream stream, const struct simt_work *work);
+CUresult simt_issue_now(CUstream stream, const struct simt_work *work);
 CUresult simt_perform(const struct simt_work *work);
-/* Captures of streams, which libcuda/capture.c does. While any is under way (`count`), it gets the work that is issued
- * and says whether a call that waits is allowed; `leave` is told of streams that go. */
+/* Waits for all work of all streams: before something goes that they may use, or because the program said so. `told`:
+ * the call is one that waits in CUDA, too. */
+void simt_settle(bool told);
+/* The queue of work, which is libcuda-simt.so's: libcuda/queue.c. Without one, all NULL, work is done when it is
+ * issued, in the issuing thread, and streams and events are always done. */
+extern struct simt_queue {
+    CUresult (*issue)(CUstream stream, const struct simt_work *work, bool wait);
+    CUresult (*after)(CUstream stream, CUevent event); /* the stream's next work comes after the event */
+    bool (*idle)(CUstream stream, bool wait);          /* the stream's work is done */
+    bool (*happened)(CUevent event, bool wait);        /* functions that streams call can't wait */
+    void (*settle)(bool told);
+} simt_queue;
+/* Captures of streams, which libcuda/capture.c does. While any is under way (`count`), it is asked whether it takes the
+ * work that is issued, and *result then says how that went, and whether a call that waits is allowed; `leave` is told
+ * of streams that go. */
 extern struct simt_captures {
     atomic_int count;
-    CUresult (*issue)(CUstream stream, const struct simt_work *work);
+    bool (*issue)(CUstream stream, const struct simt_work *work, CUresult *result);
     CUresult (*wait)(CUstream stream, bool whole_context);
-    CUresult (*join)(CUstream stream, CUevent event, unsigned flags);
+    bool (*join)(CUstream stream, CUevent event, unsigned flags, CUresult *result);
     void (*leave)(CUstream stream);
 } simt_captures;
 
@@ -175,6 +206,10 @@ void *simt_range(CUdeviceptr address, size_t bytes);
 CUresult simt_copy(const CUDA_MEMCPY3D *c);
 CUresult simt_fill(const CUDA_MEMSET_NODE_PARAMS *f);
 CUresult simt_check_fill(const CUDA_MEMSET_NODE_PARAMS *f); /* but for the range */
+/* What doing it would return now, without doing it and whatever runs on the device; whether host memory takes part that
+ * the driver does not know, or, of a fill, any. */
+CUresult simt_look_at_copy(const CUDA_MEMCPY3D *c, bool *pageable);
+CUresult simt_look_at_fill(const CUDA_MEMSET_NODE_PARAMS *f, bool *on_host);
 /* Rows of `width` values of `size` bytes, `pitch` bytes apart. */
 CUresult simt_issue_fill(CUdeviceptr to, unsigned value, unsigned size, size_t pitch, size_t width, size_t height,
                          CUstream stream);
@@ -229,6 +264,7 @@ int simt_active_blocks(CUfunction function, int block_size, size_t dynamic_share
 /* ---- driver_launch.c ---- */
 /* The result of work that failed since it was asked last, once. The report is then for simt_take_fault. */
 CUresult simt_pending(void);
+void simt_keep_error(CUresult r); /* of work that nobody waited for */
 void simt_forget_fault(void);
 void simt_report_refused(const struct simt_function *f); /* for simt_take_fault: why the entry cannot run */
 /* Checks and issues a launch. Either parameters or extra, as for cuLaunchKernel; kernel->params is not read. */

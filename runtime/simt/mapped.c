@@ -1,11 +1,14 @@
+#include <pthread.h>
 #include <string.h>
 #include "runtime/memory.h"
 #include "runtime/simt/simt.h"
 
+/* Who changes it holds the device's lock and this one, who reads it one of them. */
 static struct {
+    pthread_mutex_t lock;
     struct simt_mapped *ranges; /* by address, none overlaps another */
     size_t count, room;
-} table;
+} table = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* The first range that ends above the address. */
 static size_t index_of(uint64_t address)
@@ -22,7 +25,7 @@ static size_t index_of(uint64_t address)
     return low;
 }
 
-bool simt_map(const struct simt_mapped *m)
+static bool insert(const struct simt_mapped *m)
 {
     if (table.count == table.room) {
         size_t room = table.room ? 2 * table.room : 16;
@@ -38,7 +41,15 @@ bool simt_map(const struct simt_mapped *m)
     return true;
 }
 
-bool simt_unmap(uint64_t start)
+bool simt_map(const struct simt_mapped *m)
+{
+    pthread_mutex_lock(&table.lock);
+    bool inserted = insert(m);
+    pthread_mutex_unlock(&table.lock);
+    return inserted;
+}
+
+static bool take_out(uint64_t start)
 {
     size_t i = index_of(start);
     if (i == table.count || table.ranges[i].start != start) return false;
@@ -47,12 +58,28 @@ bool simt_unmap(uint64_t start)
     return true;
 }
 
+bool simt_unmap(uint64_t start)
+{
+    pthread_mutex_lock(&table.lock);
+    bool taken = take_out(start);
+    pthread_mutex_unlock(&table.lock);
+    return taken;
+}
+
 bool simt_mapped_find(uint64_t address, struct simt_mapped *out)
 {
     size_t i = index_of(address);
     if (i == table.count || address < table.ranges[i].start) return false;
     *out = table.ranges[i];
     return true;
+}
+
+bool simt_mapped_look(uint64_t address, struct simt_mapped *out)
+{
+    pthread_mutex_lock(&table.lock);
+    bool found = simt_mapped_find(address, out);
+    pthread_mutex_unlock(&table.lock);
+    return found;
 }
 
 bool simt_mapped_next(uint64_t from, const void *owner, struct simt_mapped *out)

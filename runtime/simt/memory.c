@@ -229,16 +229,33 @@ void simt_mark_heap(uint64_t address)
     pthread_mutex_unlock(&arena.lock);
 }
 
-bool simt_find(uint64_t address, struct simt_block *out)
+/* The segment whose visible bytes the address is one of, or NULL. */
+static const struct segment *segment_of(uint64_t address)
 {
     uint64_t offset = address - SIMT_GLOBAL_BASE;
-    if (offset >= arena.size) return false;
+    if (offset >= arena.size) return NULL;
     const struct segment *s = &arena.segments[index_of(offset)];
-    if (offset - s->start >= s->bytes) return false;
+    return offset - s->start < s->bytes ? s : NULL;
+}
+
+bool simt_find(uint64_t address, struct simt_block *out)
+{
+    const struct segment *s = segment_of(address);
     bool live;
+    if (!s) return false;
     if (s->heap) return simt_heap_find(address, out, &live) && live;
     *out = (struct simt_block){SIMT_GLOBAL_BASE + s->start, s->bytes};
     return true;
+}
+
+bool simt_look(uint64_t address, struct simt_block *out)
+{
+    pthread_mutex_lock(&arena.lock);
+    const struct segment *s = segment_of(address);
+    bool found = s != NULL, heap = s && s->heap, live;
+    if (found) *out = (struct simt_block){SIMT_GLOBAL_BASE + s->start, s->bytes};
+    pthread_mutex_unlock(&arena.lock); /* the heap has its own, and allocates under that */
+    return heap ? simt_heap_find(address, out, &live) && live : found;
 }
 
 /* The bits of a segment, made when they are wanted first. */

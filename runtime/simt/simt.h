@@ -38,6 +38,7 @@ struct simt_block {
 enum rt_status simt_alloc(size_t bytes, uint64_t *address, struct rt_error *e);
 bool simt_free(uint64_t address);                         /* false: not the start of a live allocation */
 bool simt_find(uint64_t address, struct simt_block *out); /* the live allocation that holds the address */
+bool simt_look(uint64_t address, struct simt_block *out); /* the same, whatever runs on the device and allocates */
 /* For reports: the live allocation that an access to the address was meant for. That is the one before it, as overruns
  * are commoner than underruns, unless the next is much closer. */
 bool simt_nearest(uint64_t address, struct simt_block *out);
@@ -76,6 +77,7 @@ struct simt_mapped {
 bool simt_map(const struct simt_mapped *m); /* false without memory */
 bool simt_unmap(uint64_t start);
 bool simt_mapped_find(uint64_t address, struct simt_mapped *out);
+bool simt_mapped_look(uint64_t address, struct simt_mapped *out); /* the same without the device's lock */
 /* The first range that begins at `from` or above and that the context owns. */
 bool simt_mapped_next(uint64_t from, const void *owner, struct simt_mapped *out);
 
@@ -157,6 +159,8 @@ struct simt_launch {
 /* Blocks of a kernel that are resident on one multiprocessor; there is one for each host thread. The blocks of a launch
  * that have started make progress beside each other, up to that many. */
 int simt_resident_blocks(const struct simt_function *f, int threads, size_t dynamic_shared);
+/* Who gets what kernels print, in place of stdout; called by one thread at a time. */
+void simt_print_by(void (*print)(const char *text, size_t bytes));
 /* Runs a grid to its end on the host threads; the calling thread takes part. Device printf goes to stdout, whole lines
  * per call, flushed before it returns. Polls rt_interrupted. Returns false and fills *fault when it stopped early (the
  * first fault by block order is reported). */

@@ -118,6 +118,20 @@ TEST(an_assertion)
     CHECK_HAS(text, "in kernel stop, block (0, 0, 0), thread (0, 0, 0), which stopped");
 }
 
+TEST(a_program_that_does_not_wait)
+{
+    if (inside()) {
+        int *y;
+        OK(cudaMalloc(&y, 4 * 64));
+        mark<<<1, 128>>>(y);
+        if (getenv("WAITS")) OK(cudaDeviceSynchronize());
+        exit(0);
+    }
+    CHECK_HAS(checked("a_program_that_does_not_wait"), "ended without waiting for its last work");
+    setenv("WAITS", "1", 1);
+    CHECK(!strstr(checked("a_program_that_does_not_wait"), "ended without waiting"));
+}
+
 TEST(threads_that_store_the_same)
 {
     if (inside()) {

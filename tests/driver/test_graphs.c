@@ -41,6 +41,7 @@ static void CUDA_CB count(void *data)
 
 static void check_host(int value)
 {
+    OK(cuCtxSynchronize());
     for (int i = 0; i < N; i++) CHECK_INT(host[i], value);
 }
 

@@ -170,6 +170,7 @@ TEST(launches_with_attributes)
                         .attrs = a,
                         .numAttrs = 3};
     OK(cuLaunchKernelEx(&c, f, NULL, NULL));
+    OK(cuEventSynchronize(done));
     OK(cuEventQuery(done));
     a[1].value.clusterDim.x = 2;
     OK(cuLaunchKernelEx(&c, f, NULL, NULL));
@@ -430,14 +431,19 @@ TEST(words_that_streams_write_and_wait_for)
 {
     start();
     CUdeviceptr p;
-    CUstream s;
+    CUstream s, other;
     OK(cuStreamCreate(&s, 0));
     OK(cuMemAlloc(&p, 16));
     OK(cuStreamWriteValue32(s, p, 7, 0));
     OK(cuStreamWriteValue64(s, p + 8, 1ull << 40, 0));
     OK(cuStreamWaitValue32(s, p, 7, CU_STREAM_WAIT_VALUE_EQ));
     OK(cuStreamWaitValue64(s, p + 8, 1, CU_STREAM_WAIT_VALUE_GEQ));
-    CHECK_INT(cuStreamWaitValue32(s, p, 8, CU_STREAM_WAIT_VALUE_EQ), CUDA_ERROR_NOT_SUPPORTED); /* would never end */
+    OK(cuStreamSynchronize(s));
+    OK(cuStreamWaitValue32(s, p, 8, CU_STREAM_WAIT_VALUE_EQ));
+    CHECK_INT(cuStreamQuery(s), CUDA_ERROR_NOT_READY);
+    OK(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+    OK(cuStreamWriteValue32(other, p, 8, 0));
+    OK(cuStreamSynchronize(s));
     CUstreamBatchMemOpParams list[] = {
         {.writeValue = {.operation = CU_STREAM_MEM_OP_WRITE_VALUE_64, .address = p + 8, .value64 = 1ull << 41}},
         {.operation = CU_STREAM_MEM_OP_BARRIER},

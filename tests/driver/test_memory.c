@@ -340,6 +340,7 @@ TEST(pools_and_allocation_in_a_streams_order)
     OK(cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used));
     CHECK_INT(used, 5000);
     OK(cuMemFreeAsync(p, s));
+    OK(cuStreamSynchronize(s));
     OK(cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used));
     CHECK_INT(used, 0);
     OK(cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH, &used));

@@ -6,7 +6,8 @@
 static void tell(const struct simt_launch *l, const struct simt_fault *f)
 {
     const unsigned *size = l->block, *at = f->block;
-    fflush(stdout); /* what the kernel printed came before */
+    libcuda_print_held(); /* what the kernel printed came before */
+    fflush(stdout);
     for (unsigned lane = 0; lane < SIMT_WARP; lane++) {
         unsigned t = f->first + lane;
         if (!(f->lanes >> lane & 1)) continue;

@@ -166,12 +166,14 @@ static struct libcuda_params params_of(const struct simt_work *w)
     case SIMT_WORK_COPY: return (struct libcuda_params){.type = CU_GRAPH_NODE_TYPE_MEMCPY, .copy = w->copy};
     case SIMT_WORK_FILL: return (struct libcuda_params){.type = CU_GRAPH_NODE_TYPE_MEMSET, .fill = w->fill};
     case SIMT_WORK_HOST: return (struct libcuda_params){.type = CU_GRAPH_NODE_TYPE_HOST, .host = w->host};
-    case SIMT_WORK_RECORD: break;
+    case SIMT_WORK_RECORD:
+    case SIMT_WORK_CALL:
+    case SIMT_WORK_WAIT: break;
     }
     return (struct libcuda_params){.type = CU_GRAPH_NODE_TYPE_EVENT_RECORD, .event = w->event};
 }
 
-static CUresult on_issue(CUstream stream, const struct simt_work *work)
+static bool on_issue(CUstream stream, const struct simt_work *work, CUresult *result)
 {
     pthread_mutex_lock(&lock);
     struct member *m = member_of(stream);
@@ -185,7 +187,8 @@ static CUresult on_issue(CUstream stream, const struct simt_work *work)
         r = check_legacy();
     }
     pthread_mutex_unlock(&lock);
-    return m || r != CUDA_SUCCESS ? r : simt_perform(work);
+    *result = r;
+    return m || r != CUDA_SUCCESS;
 }
 
 CUresult libcuda_capture_node(CUstream stream, const struct libcuda_params *params, bool *captured)
@@ -245,7 +248,7 @@ static CUresult join(CUstream stream, const struct recorded *at)
     return m ? add_tips(&m->tips, at->nodes, at->count) : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-static CUresult on_join(CUstream stream, CUevent event, unsigned flags)
+static bool on_join(CUstream stream, CUevent event, unsigned flags, CUresult *result)
 {
     CUresult r = CUDA_SUCCESS;
     pthread_mutex_lock(&lock);
@@ -257,8 +260,10 @@ static CUresult on_join(CUstream stream, CUevent event, unsigned flags)
     } else if (m && event->recorded) {
         r = spoil(m->capture, CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
     }
+    bool taken = m || event->captured;
     pthread_mutex_unlock(&lock);
-    return r;
+    *result = r;
+    return taken;
 }
 
 /* ---- Begin and end ---- */

@@ -208,7 +208,8 @@ static void read_and_tell(const struct simt_launch *l, const struct simt_fault *
 
 static void end(const struct simt_launch *l, const struct simt_fault *fault)
 {
-    fflush(stdout); /* what the program and the kernel printed came before */
+    libcuda_print_held(); /* what the program and the kernel printed came before */
+    fflush(stdout);
     read_and_tell(l, fault);
     simt_check_free(checks);
     checks = NULL;
@@ -232,12 +233,15 @@ __attribute__((constructor)) static void start(void)
     simt_written_bits(0, &unused); /* from here on what is written is kept by the byte */
 }
 
-__attribute__((destructor)) static void finish(void)
+__attribute__((destructor(120))) static void finish(void)
 {
     if (!simt_watch.begin || !launches) return;
     fflush(stdout);
     fprintf(stderr, "LUNARRAY_CHECK: %llu launch%s checked, %llu report%s\n", (unsigned long long)launches,
             launches == 1 ? "" : "es", (unsigned long long)found, found == 1 ? "" : "s");
+    if (libcuda_unwaited)
+        fprintf(stderr, "LUNARRAY_CHECK: the program ended without waiting for its last work: on a GPU what kernels "
+                        "print and write then may be lost (cudaDeviceSynchronize waits)\n");
     while (sources) {
         struct source *next = sources->next;
         free(sources->file);

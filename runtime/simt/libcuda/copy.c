@@ -1,5 +1,5 @@
-/* All the other names of copies and fills. Each is a box that goes to simt_issue; a call without a stream waits for the
- * work before it, which is to say, gives its result. */
+/* All the other names of copies and fills. Each is a box that goes to simt_issue; a copy without a stream waits for the
+ * work before it, gives its result, and is done when the call returns. */
 #include "runtime/simt/libcuda/libcuda.h"
 
 #define HOST    CU_MEMORYTYPE_HOST
@@ -9,7 +9,7 @@
 static CUresult now(const struct simt_work *work)
 {
     TRY(simt_finished());
-    return simt_issue(NULL, work);
+    return simt_issue_now(NULL, work);
 }
 
 /* ---- One line ---- */
@@ -202,7 +202,8 @@ CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *c, CUstream stream)
     return simt_issue(stream, &w);
 }
 
-/* Many copies of lines in one call; the attributes say which memory is meant and when it is read, which is now. */
+/* Many copies of lines in one call; the attributes say which memory is meant and when it is read: in the
+ * stream's order, or before the call returns. */
 CUresult cuMemcpyBatchAsync_v2(CUdeviceptr *to, CUdeviceptr *from, size_t *bytes, size_t count, CUmemcpyAttributes *how,
                                size_t *first, size_t kinds, CUstream stream)
 {
@@ -215,7 +216,12 @@ CUresult cuMemcpyBatchAsync_v2(CUdeviceptr *to, CUdeviceptr *from, size_t *bytes
         if (!ordered || order < CU_MEMCPY_SRC_ACCESS_ORDER_STREAM || order > CU_MEMCPY_SRC_ACCESS_ORDER_ANY)
             return CUDA_ERROR_INVALID_VALUE;
     }
-    for (size_t i = 0; i < count; i++) TRY(cuMemcpyAsync(to[i], from[i], bytes[i], stream));
+    bool at_once = false;
+    for (size_t i = 0; i < kinds; i++) at_once |= how[i].srcAccessOrder == CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL;
+    for (size_t i = 0; i < count; i++) {
+        struct simt_work w = simt_line_copy(UNIFIED, to[i], UNIFIED, from[i], bytes[i]);
+        TRY(at_once ? simt_issue_now(stream, &w) : simt_issue(stream, &w));
+    }
     return CUDA_SUCCESS;
 }
 

@@ -23,6 +23,7 @@ CUresult libcuda_check_exec(CUgraphExec exec)
 
 CUresult libcuda_find_in_exec(CUgraphExec exec, CUgraphNode original, CUgraphNode *node)
 {
+    simt_settle(false); /* who asks may change it, and launches may be on their way */
     CUgraphNode found = libcuda_find_clone(exec->graph, original);
     if (found) *node = found;
     return found ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
@@ -87,6 +88,7 @@ CUresult cuGraphInstantiate_v2(CUgraphExec *exec, CUgraph graph, CUgraphNode *er
 CUresult cuGraphExecDestroy(CUgraphExec exec)
 {
     TRY(libcuda_check_exec(exec));
+    simt_settle(false);
     simt_handle_remove(exec, SIMT_GRAPH_EXEC);
     free_exec(exec);
     return CUDA_SUCCESS;
@@ -102,6 +104,8 @@ CUresult cuGraphExecGetFlags(CUgraphExec exec, cuuint64_t *flags)
 
 /* ---- Running ---- */
 
+static CUresult run_graph(CUgraph graph, CUgraphNode *order, unsigned long long flags);
+
 static CUresult run_node(CUgraphNode n, unsigned long long flags)
 {
     struct libcuda_params *p = &n->params;
@@ -113,18 +117,19 @@ static CUresult run_node(CUgraphNode n, unsigned long long flags)
     case CU_GRAPH_NODE_TYPE_MEMCPY: return simt_copy(&p->copy);
     case CU_GRAPH_NODE_TYPE_MEMSET: return simt_fill(&p->fill);
     case CU_GRAPH_NODE_TYPE_HOST: p->host.fn(p->host.userData); return CUDA_SUCCESS;
-    case CU_GRAPH_NODE_TYPE_GRAPH: return libcuda_run_graph(p->child, NULL, flags);
+    case CU_GRAPH_NODE_TYPE_GRAPH: return run_graph(p->child, NULL, flags);
     case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
         return libcuda_run_allocation(p->allocation, flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH);
     case CU_GRAPH_NODE_TYPE_MEM_FREE: return libcuda_run_free(p->freed);
     case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
         if (!simt_handle_is(p->event, SIMT_EVENT)) return CUDA_ERROR_INVALID_HANDLE;
         return simt_perform(&(struct simt_work){.kind = SIMT_WORK_RECORD, .event = p->event});
-    default: return CUDA_SUCCESS; /* nothing to do: an event that is waited for has happened */
+    default: return CUDA_SUCCESS; /* nothing to do: the launch came after the events that are waited for */
     }
 }
 
-CUresult libcuda_run_graph(CUgraph graph, CUgraphNode *order, unsigned long long flags)
+/* order: from libcuda_order, or NULL; flags: the instance's */
+static CUresult run_graph(CUgraph graph, CUgraphNode *order, unsigned long long flags)
 {
     CUgraphNode *own = order ? NULL : rt_alloc((graph->count + 1) * sizeof *own);
     CUresult r = order || own ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
@@ -143,6 +148,56 @@ CUresult cuGraphUpload(CUgraphExec exec, CUstream stream)
     return simt_stream_ready(stream);
 }
 
+static CUresult run_exec(const uint64_t *with)
+{
+    CUgraphExec exec = (CUgraphExec)(uintptr_t)with[0];
+    return run_graph(exec->graph, exec->order, exec->flags);
+}
+
+/* Calls for the events of nodes of a type, also of the graphs within. */
+static CUresult for_events(CUgraph graph, CUgraphNodeType type, CUstream stream,
+                           CUresult (*call)(CUstream stream, CUevent event))
+{
+    for (CUgraphNode n = graph->first; n; n = n->next) {
+        if (n->params.type == CU_GRAPH_NODE_TYPE_GRAPH) TRY(for_events(n->params.child, type, stream, call));
+        if (n->params.type != type) continue;
+        if (!simt_handle_is(n->params.event, SIMT_EVENT)) return CUDA_ERROR_INVALID_HANDLE;
+        TRY(call(stream, n->params.event));
+    }
+    return CUDA_SUCCESS;
+}
+
+static CUresult take_event(CUstream stream, CUevent event)
+{
+    libcuda_take_event(event, stream);
+    return CUDA_SUCCESS;
+}
+
+static CUresult check_kernels(CUgraph graph)
+{
+    for (CUgraphNode n = graph->first; n; n = n->next) {
+        if (n->params.type == CU_GRAPH_NODE_TYPE_GRAPH) TRY(check_kernels(n->params.child));
+        if (n->params.type == CU_GRAPH_NODE_TYPE_KERNEL && !n->disabled) TRY(simt_check_launch(&n->params.kernel));
+    }
+    return CUDA_SUCCESS;
+}
+
+/* One with memory is run by the call itself, which returns what is wrong with that. The events that a graph records
+ * have happened when it has ended. */
+static CUresult launch(CUgraphExec exec, CUstream stream)
+{
+    struct simt_work work = {.kind = SIMT_WORK_CALL,
+                             .call = {.run = run_exec, .with = {(uintptr_t)exec}, .on_device = true}};
+    TRY(check_kernels(exec->graph));
+    if (!simt_queue.issue || libcuda_has_memory(exec->graph)) {
+        simt_settle(false);
+        return run_exec(work.call.with);
+    }
+    TRY(for_events(exec->graph, CU_GRAPH_NODE_TYPE_WAIT_EVENT, stream, simt_queue.after));
+    TRY(libcuda_enqueue(stream, &work));
+    return for_events(exec->graph, CU_GRAPH_NODE_TYPE_EVENT_RECORD, stream, take_event);
+}
+
 /* Into a captured stream, a launch goes as a child. */
 CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream)
 {
@@ -153,7 +208,7 @@ CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream)
     TRY(libcuda_capture_node(stream, &p, &captured));
     if (captured) return CUDA_SUCCESS;
     TRY(simt_pending());
-    return libcuda_run_graph(exec->graph, exec->order, exec->flags);
+    return launch(exec, stream);
 }
 
 /* ---- Changing ---- */
@@ -215,6 +270,7 @@ CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph, CUgraphExecUpdate
     TRY(libcuda_check_exec(exec));
     TRY(libcuda_check_graph(graph));
     if (!info) return CUDA_ERROR_INVALID_VALUE;
+    simt_settle(false);
     *info = (CUgraphExecUpdateResultInfo){0};
     info->result = compare(exec->graph, graph, &info->errorNode);
     if (info->result != CU_GRAPH_EXEC_UPDATE_SUCCESS) return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;

@@ -4,9 +4,9 @@
  * cuda.h. symbols.def lists all symbols: those that are defined here or in the driver files above, those that are
  * refused with CUDA_ERROR_NOT_SUPPORTED, and the per-thread-default-stream twins, which are the same functions.
  *
- * Work runs when it is issued, in the calling thread, and is done when the call returns, so all streams are always idle
- * and in order with each other. That is one of the orders that CUDA allows, except where a program needs two streams
- * to run at the same time: a kernel that waits for something which a later call brings never ends. */
+ * Work is done beside the thread that issues it (queue.c), but one kernel at a time, which is one of the orders that
+ * CUDA allows; a program that needs two kernels to run at the same time never ends, and calls that allocate, load or
+ * make something wait while a kernel runs. */
 #ifndef SIMT_LIBCUDA_H
 #define SIMT_LIBCUDA_H
 
@@ -23,6 +23,16 @@ CUresult libcuda_read_file(const char *path, char **text, size_t *size); /* with
 CUresult libcuda_param_info(CUfunction function, size_t index, size_t *offset, size_t *size);
 unsigned libcuda_count_functions(CUmodule module);
 CUresult libcuda_enumerate(CUfunction *functions, unsigned count, CUmodule module); /* the first `count` */
+
+/* ---- queue.c ---- */
+CUresult libcuda_enqueue(CUstream stream, const struct simt_work *work); /* to a stream that is not captured */
+void libcuda_take_event(CUevent event, CUstream stream); /* it is recorded by what was issued last, to the stream */
+extern bool libcuda_unwaited; /* the program has ended, and its host has not waited for its last kernel */
+
+/* ---- print.c ---- */
+void libcuda_print_held(void);  /* what kernels printed comes out: before something else does */
+void libcuda_print_begin(void); /* so it does, and goes on as it is printed, until the end of a wait */
+void libcuda_print_end(void);
 
 /* ---- graph.c: graphs and their nodes. As in CUDA, a graph is not to be used by two threads at a time. ---- */
 
@@ -98,8 +108,6 @@ CUresult libcuda_run_free(CUdeviceptr address);
 CUresult libcuda_check_exec(CUgraphExec exec);
 CUresult libcuda_find_in_exec(CUgraphExec exec, CUgraphNode original, CUgraphNode *node);
 CUresult libcuda_check_change(CUgraphNode node, const struct libcuda_params *p); /* that an instance allows it */
-/* order: from libcuda_order, or NULL; flags: the instance's */
-CUresult libcuda_run_graph(CUgraph graph, CUgraphNode *order, unsigned long long flags);
 
 /* ---- capture.c ---- */
 bool libcuda_capturing(CUstream stream);

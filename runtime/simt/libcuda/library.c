@@ -72,6 +72,7 @@ CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *path, CUjit_optio
 CUresult cuLibraryUnload(CUlibrary library)
 {
     TRY(simt_check_device(0));
+    simt_settle(false);
     if (!simt_handle_remove(library, SIMT_LIBRARY)) return CUDA_ERROR_INVALID_HANDLE;
     simt_handle_remove(library->module, SIMT_MODULE);
     simt_drop_module(library->module);

@@ -74,6 +74,7 @@ CUresult cuMemHostUnregister(void *pointer)
     struct simt_mapped m;
     TRY(simt_check_device(0));
     if (!pointer) return CUDA_ERROR_INVALID_VALUE;
+    simt_settle(false);
     simt_lock();
     bool found = simt_mapped_find((uintptr_t)pointer, &m) && m.start == (uintptr_t)pointer && m.kind == SIMT_REGISTERED;
     if (found) simt_unmap(m.start);
@@ -86,19 +87,11 @@ static bool on_host(enum simt_mapped_kind kind)
     return kind == SIMT_PINNED || kind == SIMT_REGISTERED;
 }
 
-static bool find_mapped(CUdeviceptr address, struct simt_mapped *m)
-{
-    simt_lock();
-    bool found = simt_mapped_find(address, m);
-    simt_unlock();
-    return found;
-}
-
 CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *address, void *pointer, unsigned int flags)
 {
     struct simt_mapped m;
     TRY(simt_ready());
-    if (!address || flags != 0 || !find_mapped((uintptr_t)pointer, &m)) return CUDA_ERROR_INVALID_VALUE;
+    if (!address || flags != 0 || !simt_mapped_look((uintptr_t)pointer, &m)) return CUDA_ERROR_INVALID_VALUE;
     *address = (uintptr_t)pointer;
     return CUDA_SUCCESS;
 }
@@ -107,7 +100,7 @@ CUresult cuMemHostGetFlags(unsigned int *flags, void *pointer)
 {
     struct simt_mapped m;
     TRY(simt_ready());
-    if (!flags || !find_mapped((uintptr_t)pointer, &m) || !on_host(m.kind)) return CUDA_ERROR_INVALID_VALUE;
+    if (!flags || !simt_mapped_look((uintptr_t)pointer, &m) || !on_host(m.kind)) return CUDA_ERROR_INVALID_VALUE;
     *flags = m.flags | CU_MEMHOSTALLOC_DEVICEMAP;
     return CUDA_SUCCESS;
 }
@@ -130,9 +123,7 @@ static bool find_place(CUdeviceptr address, struct place *out)
     struct simt_mapped m;
     struct simt_handle h = {0};
     *out = (struct place){0};
-    simt_lock();
-    bool found = simt_find(address, &b), mapped = !found && simt_mapped_find(address, &m);
-    simt_unlock();
+    bool found = simt_look(address, &b), mapped = !found && simt_mapped_look(address, &m);
     if (found) {
         simt_handle_get((void *)(uintptr_t)b.address, SIMT_MEMORY, &h);
         *out = (struct place){.start = b.address, .bytes = b.bytes, .context = h.owner, .pool = h.extra, .id = h.id};

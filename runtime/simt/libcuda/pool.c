@@ -1,5 +1,6 @@
-/* Memory pools and allocation in a stream's order, which is the order of the calls. A pool keeps nothing back: what is
- * freed goes to the device at once, so its thresholds are kept and given back only. */
+/* Memory pools and allocation in a stream's order. Memory is allocated by the call and freed when the stream comes to
+ * that; where there is none, once more when all that is to be freed has been. A pool keeps nothing back, so its
+ * thresholds are kept and given back only. */
 #include "runtime/simt/libcuda/libcuda.h"
 #include <pthread.h>
 #include <stdlib.h>
@@ -194,17 +195,25 @@ static CUresult capture(CUdeviceptr *pointer, size_t bytes, CUstream stream)
     return r;
 }
 
+static CUresult allocate(CUdeviceptr *pointer, size_t bytes, CUmemoryPool pool)
+{
+    simt_lock();
+    bool full = pool->most > 0 && bytes > pool->most - pool->used;
+    CUresult r = full ? CUDA_ERROR_OUT_OF_MEMORY : simt_memory_new(pointer, bytes, pool);
+    simt_unlock();
+    return r;
+}
+
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr *pointer, size_t bytes, CUmemoryPool pool, CUstream stream)
 {
     TRY(simt_stream_ready(stream));
     TRY(check_pool(pool));
     if (!pointer || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
     if (libcuda_capturing(stream)) return capture(pointer, bytes, stream);
-    simt_lock();
-    bool full = pool->most > 0 && bytes > pool->most - pool->used;
-    CUresult r = full ? CUDA_ERROR_OUT_OF_MEMORY : simt_memory_new(pointer, bytes, pool);
-    simt_unlock();
-    return r;
+    CUresult r = allocate(pointer, bytes, pool);
+    if (r != CUDA_ERROR_OUT_OF_MEMORY) return r;
+    simt_settle(false);
+    return allocate(pointer, bytes, pool);
 }
 
 CUresult cuMemAllocAsync(CUdeviceptr *pointer, size_t bytes, CUstream stream)
@@ -214,12 +223,28 @@ CUresult cuMemAllocAsync(CUdeviceptr *pointer, size_t bytes, CUstream stream)
     return cuMemAllocFromPoolAsync(pointer, bytes, pool, stream);
 }
 
+static CUresult free_now(const uint64_t *with)
+{
+    simt_lock();
+    bool freed = simt_memory_free(with[0]);
+    simt_unlock();
+    return freed ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult free_in_order(CUdeviceptr pointer, CUstream stream)
+{
+    struct simt_work work = {.kind = SIMT_WORK_CALL, .call = {.run = free_now, .with = {pointer}, .on_device = true}};
+    if (pointer == 0) return CUDA_SUCCESS;
+    if (!simt_handle_is((void *)(uintptr_t)pointer, SIMT_MEMORY)) return CUDA_ERROR_INVALID_VALUE;
+    return libcuda_enqueue(stream, &work);
+}
+
 /* Captured, it can free what graphs allocate and nothing else. */
 CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream stream)
 {
     bool captured;
     TRY(simt_stream_ready(stream));
-    if (!libcuda_capturing(stream)) return simt_MemFree(pointer);
+    if (!libcuda_capturing(stream)) return free_in_order(pointer, stream);
     if (!libcuda_is_graphs(pointer)) return CUDA_ERROR_INVALID_VALUE;
     struct libcuda_params p = {.type = CU_GRAPH_NODE_TYPE_MEM_FREE, .freed = pointer};
     return libcuda_capture_node(stream, &p, &captured);

@@ -1,6 +1,8 @@
 /* Streams, events and launches beyond the plain ones. */
 #include "runtime/simt/libcuda/libcuda.h"
+#include <stdlib.h>
 #include <string.h>
+#include "runtime/memory.h"
 #include "runtime/threads.h"
 
 static bool is_own(CUstream stream)
@@ -96,13 +98,30 @@ CUresult cuStreamCopyAttributes(CUstream to, CUstream from)
     return CUDA_SUCCESS;
 }
 
+struct callback {
+    CUstream stream;
+    CUstreamCallback function;
+    void *data;
+};
+
+static void call_back(void *context)
+{
+    struct callback c = *(struct callback *)context;
+    free(context);
+    c.function(c.stream, CUDA_SUCCESS, c.data);
+}
+
 CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback callback, void *data, unsigned int flags)
 {
     TRY(simt_stream_ready(stream));
     if (!callback || flags != 0) return CUDA_ERROR_INVALID_VALUE;
     if (libcuda_capturing(stream)) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-    callback(stream, CUDA_SUCCESS, data);
-    return CUDA_SUCCESS;
+    struct callback *c = rt_alloc(sizeof *c);
+    if (!c) return CUDA_ERROR_OUT_OF_MEMORY;
+    *c = (struct callback){stream, callback, data};
+    CUresult r = libcuda_enqueue(stream, &(struct simt_work){.kind = SIMT_WORK_HOST, .host = {call_back, c}});
+    if (r != CUDA_SUCCESS) free(c);
+    return r;
 }
 
 CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void *data)
@@ -112,7 +131,7 @@ CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void *data)
     return simt_issue(stream, &(struct simt_work){.kind = SIMT_WORK_HOST, .host = {function, data}});
 }
 
-/* ---- A stream's own writes and waits. A wait for a value that is not there would never end ---- */
+/* ---- A stream's own writes and waits, which are in its order ---- */
 
 static CUresult word_of(CUstream stream, CUdeviceptr address, size_t bytes, void **word)
 {
@@ -122,21 +141,36 @@ static CUresult word_of(CUstream stream, CUdeviceptr address, size_t bytes, void
     return *word ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
+/* What such work is told of: where in the host's memory, in how many bytes, and the value. */
+enum { WORD, BYTES, VALUE, HOW };
+
+static CUresult write_word(const uint64_t *with)
+{
+    if (with[BYTES] == 4)
+        __atomic_store_n((uint32_t *)(uintptr_t)with[WORD], (uint32_t)with[VALUE], __ATOMIC_RELEASE);
+    else
+        __atomic_store_n((uint64_t *)(uintptr_t)with[WORD], with[VALUE], __ATOMIC_RELEASE);
+    return CUDA_SUCCESS;
+}
+
 static CUresult write_value(CUstream stream, CUdeviceptr address, uint64_t value, size_t bytes, unsigned flags)
 {
     void *word;
     if (flags > CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER) return CUDA_ERROR_INVALID_VALUE;
-    simt_lock();
-    CUresult r = word_of(stream, address, bytes, &word);
-    if (r == CUDA_SUCCESS) memcpy(word, &value, bytes);
-    simt_unlock();
-    return r;
+    TRY(word_of(stream, address, bytes, &word));
+    simt_wrote(address, bytes);
+    struct simt_work work = {.kind = SIMT_WORK_CALL,
+                             .call = {.run = write_word, .with = {(uintptr_t)word, bytes, value}}};
+    return libcuda_enqueue(stream, &work);
 }
 
-static bool holds(uint64_t now, uint64_t value, size_t bytes, unsigned how)
+static bool holds(const uint64_t *with)
 {
-    uint64_t mask = bytes == 4 ? UINT32_MAX : UINT64_MAX;
-    switch (how) {
+    size_t bytes = with[BYTES];
+    uint64_t mask = bytes == 4 ? UINT32_MAX : UINT64_MAX, value = with[VALUE];
+    uint64_t now = bytes == 4 ? __atomic_load_n((const uint32_t *)(uintptr_t)with[WORD], __ATOMIC_ACQUIRE)
+                              : __atomic_load_n((const uint64_t *)(uintptr_t)with[WORD], __ATOMIC_ACQUIRE);
+    switch (with[HOW]) {
     case CU_STREAM_WAIT_VALUE_GEQ: return bytes == 4 ? (int32_t)(now - value) >= 0 : (int64_t)(now - value) >= 0;
     case CU_STREAM_WAIT_VALUE_EQ: return now == value;
     case CU_STREAM_WAIT_VALUE_AND: return (now & value) != 0;
@@ -147,14 +181,11 @@ static bool holds(uint64_t now, uint64_t value, size_t bytes, unsigned how)
 static CUresult wait_value(CUstream stream, CUdeviceptr address, uint64_t value, size_t bytes, unsigned flags)
 {
     void *word;
-    uint64_t now = 0;
     if ((flags & ~(unsigned)CU_STREAM_WAIT_VALUE_FLUSH) > CU_STREAM_WAIT_VALUE_NOR) return CUDA_ERROR_INVALID_VALUE;
-    simt_lock();
-    CUresult r = word_of(stream, address, bytes, &word);
-    if (r == CUDA_SUCCESS) memcpy(&now, word, bytes);
-    simt_unlock();
-    if (r != CUDA_SUCCESS) return r;
-    return holds(now, value, bytes, flags & 3) ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
+    TRY(word_of(stream, address, bytes, &word));
+    struct simt_work work = {.kind = SIMT_WORK_WAIT,
+                             .call = {.over = holds, .with = {(uintptr_t)word, bytes, value, flags & 3}}};
+    return libcuda_enqueue(stream, &work);
 }
 
 CUresult cuStreamWriteValue32_v2(CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned int flags)

@@ -350,6 +350,7 @@ CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, void 
 CUresult cuMemUnmap(CUdeviceptr pointer, size_t bytes)
 {
     TRY(simt_check_device(0));
+    simt_settle(false);
     simt_lock();
     CUresult r = set_access(pointer, bytes, false);
     if (r == CUDA_SUCCESS && mmap((void *)(uintptr_t)pointer, bytes, PROT_NONE,
