@@ -204,6 +204,18 @@ static int free_slot(void)
     return -1;
 }
 
+/* CUDA_ERROR_NOT_READY while all slots are taken, some by released streams whose work is not done. */
+static CUresult look_for_slot(void *unused)
+{
+    bool busy = false;
+    (void)unused;
+    rt_streams_lock();
+    bool there = free_slot() >= 0;
+    for (int i = 0; i < RT_STREAMS; i++) busy |= all.slots[i].released;
+    rt_streams_unlock();
+    return !there && busy ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
+}
+
 /* Under the lock. */
 static enum rt_status take_slot(struct rt_stream *s, struct rt_error *e)
 {
@@ -231,8 +243,9 @@ struct rt_stream *rt_stream_new(struct rt_device *d, struct rt_error *e)
     if (status == RT_OK) {
         s->device = d;
         s->generation = d->generation;
+        status = waited(d, rt_poll(look_for_slot, NULL), e, "waiting for a stream that was freed");
         rt_streams_lock();
-        status = take_slot(s, e);
+        if (status == RT_OK) status = take_slot(s, e);
         rt_streams_unlock();
         if (status != RT_OK && s->handle) d->driver->StreamDestroy(s->handle);
     }

@@ -448,6 +448,20 @@ on("a launcher keeps its stream", function()
   t.eq(x:sum(), 16 * 2.0 + 32 + 16 * 2)
 end)
 
+on("streams that are freed while they work leave their places when that is done", function()
+  local k = gpu.kernel([[
+__device__ unsigned long long now() { unsigned long long t; asm volatile("mov.u64 %0, %globaltimer;" : "=l"(t)); return t; }
+__global__ void late(int *x, int ms) { for (auto end = now() + ms * 1000000ull; now() < end;) {} x[0] += 1; }]], { device = device })
+  local x = gpu.zeros({ 100 }, "int32", device)
+  collectgarbage()
+  for i = 1, 100 do
+    local s = gpu.stream(device)
+    k(1, 1, 0, s)(x[{ { i, i } }], i == 1 and 100 or 0)
+    s:free()
+  end
+  t.eq(x:sum(), 100)
+end)
+
 on("races of kernels", function()
   if not checked then t.skip("launches are not checked on " .. device) end
   local k = gpu.kernel(source, { device = device })

@@ -112,15 +112,19 @@ static bool is_reached(const struct target *t)
     return true;
 }
 
-/* The first that can be done now. Who waits takes only what it waits for, as another stream's kernel may wait for what
- * that thread does next; and no functions of the host's, which have a thread to themselves in CUDA. */
+/* Who waits takes only what it waits for, as another stream's kernel may wait for what that thread does next; and no
+ * functions of the host's, which have a thread to themselves in CUDA. Where no thread could be started it takes all. */
+static bool helps_with(const struct target *t, const struct item *i)
+{
+    if (!queue.workers) return true;
+    return i->number <= t->upto && i->work.kind != SIMT_WORK_HOST && (t->all || i->stream == t->stream);
+}
+
+/* The first that can be done now, by a worker (NULL) or by who waits for a target. */
 static struct item *pick(const struct target *t)
 {
-    for (struct item *i = queue.first; i; i = i->next) {
-        bool helps =
-            !t || (i->number <= t->upto && i->work.kind != SIMT_WORK_HOST && (t->all || i->stream == t->stream));
-        if (helps && is_ready(i)) return i;
-    }
+    for (struct item *i = queue.first; i; i = i->next)
+        if ((!t || helps_with(t, i)) && is_ready(i)) return i;
     return NULL;
 }
 
@@ -160,10 +164,10 @@ static void run(struct item *i)
     if (queue.first && queue.idle > 0) pthread_cond_signal(&queue.issued);
 }
 
-static struct timespec later(clockid_t clock, long microseconds)
+static struct timespec later(long microseconds)
 {
     struct timespec t;
-    clock_gettime(clock, &t);
+    clock_gettime(CLOCK_REALTIME, &t);
     t.tv_nsec += microseconds % 1000000 * 1000;
     t.tv_sec += microseconds / 1000000 + t.tv_nsec / 1000000000;
     t.tv_nsec %= 1000000000;
@@ -179,7 +183,7 @@ static void *work(void *unused)
             run(i);
             continue;
         }
-        struct timespec again = later(CLOCK_REALTIME, LOOK_AGAIN);
+        struct timespec again = later(LOOK_AGAIN);
         queue.idle++;
         if (queue.words > 0)
             pthread_cond_timedwait(&queue.issued, &queue.lock, &again);
@@ -373,7 +377,7 @@ static void abandon(void)
         if (!i->running) remove_item(i);
     }
     rt_interrupt();
-    struct timespec limit = later(CLOCK_REALTIME, PATIENCE * 1000000l);
+    struct timespec limit = later(PATIENCE * 1000000l);
     while (queue.first && pthread_cond_timedwait(&queue.done, &queue.lock, &limit) == 0) {
     }
     rt_interrupt_clear();
@@ -385,7 +389,7 @@ __attribute__((destructor)) static void finish(void) /* before those of print.c 
 {
     pthread_mutex_lock(&queue.lock);
     libcuda_unwaited = queue.newest.number > 0;
-    struct timespec limit = later(CLOCK_REALTIME, PATIENCE * 1000000l);
+    struct timespec limit = later(PATIENCE * 1000000l);
     while (queue.first && pthread_cond_timedwait(&queue.done, &queue.lock, &limit) == 0) {
     }
     queue.over = true;
