@@ -7,7 +7,7 @@
 #include "tests/unit/test.h"
 
 static struct rt_error e;
-static int polls_until_done;
+static int polls_until_done, waits;
 static CUresult outcome;
 
 static CUresult mock_query(CUstream s)
@@ -15,6 +15,14 @@ static CUresult mock_query(CUstream s)
     (void)s;
     if (polls_until_done < 0) return CUDA_ERROR_NOT_READY;
     return polls_until_done-- > 0 ? CUDA_ERROR_NOT_READY : outcome;
+}
+/* What lets out what kernels printed; it may be called only when it doesn't wait, as that can't be interrupted. */
+static CUresult mock_synchronize(CUstream s)
+{
+    CHECK(s == NULL);
+    CHECK_INT(polls_until_done, -1);
+    waits++;
+    return CUDA_SUCCESS;
 }
 static CUresult mock_current(CUcontext c)
 {
@@ -30,6 +38,7 @@ static CUresult mock_name(CUresult r, const char **text)
 static const struct driver mock = {.name = "cuda",
                                    .path = "mock",
                                    .StreamQuery = mock_query,
+                                   .StreamSynchronize = mock_synchronize,
                                    .CtxSetCurrent = mock_current,
                                    .GetErrorName = mock_name,
                                    .GetErrorString = mock_name};
@@ -40,6 +49,7 @@ TEST(synchronize_polls_until_the_work_is_done)
     polls_until_done = 1000;
     CHECK_INT(rt_device_synchronize(&d, &e), RT_OK);
     CHECK_INT(polls_until_done, -1);
+    CHECK_INT(waits, 1);
     polls_until_done = 3;
     outcome = CUDA_ERROR_ECC_UNCORRECTABLE;
     CHECK_INT(rt_device_synchronize(&d, &e), RT_DEVICE);
@@ -53,6 +63,7 @@ TEST(synchronize_is_interrupted)
     polls_until_done = -1;
     rt_interrupt();
     CHECK_INT(rt_device_synchronize(&d, &e), RT_INTERRUPTED);
+    CHECK_INT(waits, 0);
     CHECK_HAS(e.text, "still running on cuda:0");
     rt_error_clear(&e);
 }
