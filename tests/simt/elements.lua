@@ -115,7 +115,7 @@ for _, ty in ipairs(types) do
       t.eq(run(k, several, what) > 0, p.race, what)
       if p.race then racing = racing + 1 else right[#right + 1] = p end
     end
-    assert(#right > 3 and racing > 3, ("%d right, %d racing"):format(#right, racing))
+    assert(#right > t.brief(3, 0) and racing > 3, ("%d right, %d racing"):format(#right, racing))
   end)
 end
 
