@@ -3,8 +3,10 @@
  * stream comes after all streams that were not made non-blocking, as those come after it (CUDA C++ Programming Guide,
  * "Implicit Synchronization"). One kernel or graph runs at a time; copies, fills and host functions go on beside it.
  *
- * Who waits for a stream helps with that stream's work instead of sleeping, which saves a change of threads where the
- * host waits for each launch. With CUDA_LAUNCH_BLOCKING=1 a launch waits for its end. */
+ * Who waits for a stream helps with that stream's work instead of sleeping, and a worker that had work looks for more
+ * by itself for a while: where the host waits for each launch, no thread has to wake another. With
+ * CUDA_LAUNCH_BLOCKING=1 a launch waits for its end. */
+#define _GNU_SOURCE /* pthread_cond_clockwait */
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -16,7 +18,8 @@
 
 #define MOST_WORKERS 4    /* more than one may be inside a function of the host's */
 #define MOST_ITEMS   1024 /* who issues more waits */
-#define LOOK_AGAIN   50   /* microseconds between looks at a word of memory that a stream waits for */
+#define LOOK_AGAIN   50   /* microseconds between looks at a word of memory that a stream waits for, or for work */
+#define DOZES        20   /* so many looks after its last work a worker goes to sleep */
 #define PATIENCE     2    /* seconds that the end of the program waits for work that nobody waited for */
 
 struct item {
@@ -42,9 +45,9 @@ static struct {
         uint64_t number; /* 0: the host has waited for it, or seen that it is done */
         CUstream stream;
         bool blocking;
-    } newest; /* of what the device was given */
-    unsigned workers, idle;
-    bool over; /* the program ends */
+    } newest;                       /* of what the device was given */
+    unsigned workers, idle, dozing; /* in all, asleep, and those that look by themselves soon */
+    bool over;                      /* the program ends */
     bool blocking_launches;
 } queue = {.lock = PTHREAD_MUTEX_INITIALIZER,
            .issued = PTHREAD_COND_INITIALIZER,
@@ -141,12 +144,39 @@ static void remove_item(struct item *gone)
     free(gone);
 }
 
+static void *work(void *unused);
+
+static void start_worker(void)
+{
+    pthread_attr_t detached;
+    pthread_t thread;
+    sigset_t all, before; /* signals are for the program's threads */
+    if (queue.workers == MOST_WORKERS || pthread_attr_init(&detached) != 0) return;
+    pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    queue.workers += pthread_create(&thread, &detached, work, NULL) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&detached);
+}
+
+/* Has some worker look for work. */
+static void call_worker(void)
+{
+    if (queue.dozing > 0) return;
+    if (queue.idle > 0)
+        pthread_cond_signal(&queue.issued);
+    else
+        start_worker();
+}
+
 /* Under the lock, which it lets go meanwhile. */
 static void run(struct item *i)
 {
     bool device = needs_device(i), host = i->work.kind == SIMT_WORK_HOST;
     i->running = true;
     queue.on_device |= device;
+    if (queue.count > 1) call_worker(); /* what else is there may not have to wait for this */
     pthread_mutex_unlock(&queue.lock);
     CUcontext before = simt_current();
     simt_CtxSetCurrent(i->context);
@@ -161,13 +191,13 @@ static void run(struct item *i)
     if (i->result) *i->result = r;
     remove_item(i);
     pthread_cond_broadcast(&queue.done);
-    if (queue.first && queue.idle > 0) pthread_cond_signal(&queue.issued);
+    if (queue.first) call_worker();
 }
 
 static struct timespec later(long microseconds)
 {
     struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
+    clock_gettime(CLOCK_MONOTONIC, &t);
     t.tv_nsec += microseconds % 1000000 * 1000;
     t.tv_sec += microseconds / 1000000 + t.tv_nsec / 1000000000;
     t.tv_nsec %= 1000000000;
@@ -177,35 +207,26 @@ static struct timespec later(long microseconds)
 static void *work(void *unused)
 {
     pthread_mutex_lock(&queue.lock);
-    for (;;) {
+    for (int looks = 0;; looks++) {
         struct item *i = pick(NULL);
         if (i) {
             run(i);
+            looks = 0;
             continue;
         }
-        struct timespec again = later(LOOK_AGAIN);
-        queue.idle++;
-        if (queue.words > 0)
-            pthread_cond_timedwait(&queue.issued, &queue.lock, &again);
-        else
+        if (queue.words > 0 || (looks < DOZES && !queue.dozing)) {
+            struct timespec again = later(LOOK_AGAIN);
+            queue.dozing++;
+            pthread_cond_clockwait(&queue.issued, &queue.lock, CLOCK_MONOTONIC, &again);
+            queue.dozing--;
+        } else {
+            queue.idle++;
             pthread_cond_wait(&queue.issued, &queue.lock);
-        queue.idle--;
+            queue.idle--;
+            looks = 0;
+        }
     }
     return unused;
-}
-
-static void start_worker(void)
-{
-    pthread_attr_t detached;
-    pthread_t thread;
-    sigset_t all, before; /* signals are for the program's threads */
-    if (queue.workers == MOST_WORKERS || pthread_attr_init(&detached) != 0) return;
-    pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    queue.workers += pthread_create(&thread, &detached, work, NULL) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&detached);
 }
 
 /* The target was reached, and the host knows. */
@@ -275,10 +296,7 @@ static void append(struct item *i)
         queue.newest.stream = i->stream;
         queue.newest.blocking = i->blocking;
     }
-    if (queue.idle > 0)
-        pthread_cond_signal(&queue.issued);
-    else
-        start_worker();
+    call_worker();
 }
 
 static CUresult issue(CUstream stream, const struct simt_work *w, bool wait)
@@ -332,6 +350,7 @@ static bool reach(struct target *t, bool wait)
     if (wait) wait_for(t);
     bool reached = is_reached(t);
     if (reached && !wait) note_waited(t);
+    if (!reached && !wait && queue.dozing > 0) pthread_cond_signal(&queue.issued); /* who asks is in a hurry */
     pthread_mutex_unlock(&queue.lock);
     return reached;
 }
@@ -365,7 +384,7 @@ static void forget(void)
     queue.first = NULL;
     queue.end = &queue.first;
     queue.count = queue.words = 0;
-    queue.workers = queue.idle = 0;
+    queue.workers = queue.idle = queue.dozing = 0;
     queue.on_device = false;
 }
 
@@ -378,7 +397,7 @@ static void abandon(void)
     }
     rt_interrupt();
     struct timespec limit = later(PATIENCE * 1000000l);
-    while (queue.first && pthread_cond_timedwait(&queue.done, &queue.lock, &limit) == 0) {
+    while (queue.first && pthread_cond_clockwait(&queue.done, &queue.lock, CLOCK_MONOTONIC, &limit) == 0) {
     }
     rt_interrupt_clear();
 }
@@ -390,7 +409,7 @@ __attribute__((destructor)) static void finish(void) /* before those of print.c 
     pthread_mutex_lock(&queue.lock);
     libcuda_unwaited = queue.newest.number > 0;
     struct timespec limit = later(PATIENCE * 1000000l);
-    while (queue.first && pthread_cond_timedwait(&queue.done, &queue.lock, &limit) == 0) {
+    while (queue.first && pthread_cond_clockwait(&queue.done, &queue.lock, CLOCK_MONOTONIC, &limit) == 0) {
     }
     queue.over = true;
     if (queue.first) abandon();
