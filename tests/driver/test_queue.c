@@ -110,19 +110,16 @@ TEST(copies_fills_and_host_functions_go_on_beside_a_kernel)
 TEST(what_is_issued_at_once_goes_on_at_once)
 {
     struct scene c = prepare();
-    volatile int *pinned = c.pinned;
     for (int i = 1; i <= 100; i++) {
         *c.host = 0;
-        pinned[0] = 0;
+        c.pinned[0] = 0;
         launch(c.until, c.apart, (void *[]){&c.go, &c.out});
         OK(cuMemcpyDtoHAsync(c.pinned, c.x, 4, c.s));
         if (i % 10 == 0) usleep(5000); /* the workers sleep */
-        while (!pinned[0]) {
-        }
+        wait_for_word((const volatile uint32_t *)c.pinned);
         *c.host = i;
-        if (i % 3 == 0) OK(cuCtxSynchronize());
+        OK(cuCtxSynchronize());
     }
-    OK(cuCtxSynchronize());
     CHECK_INT(first(c.out), 100);
     stop();
 }
