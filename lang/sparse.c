@@ -36,6 +36,12 @@ static int release(lua_State *L)
 
 /* ---- single elements ---- */
 
+int lg_sparse_share(lua_State *L, const struct rt_array *a)
+{
+    rt_array_share(a, lg_new_array(L));
+    return lua_gettop(L);
+}
+
 int64_t lg_sparse_integer(lua_State *L, const struct rt_array *a, int64_t i)
 {
     uint64_t element = 0;

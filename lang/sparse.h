@@ -16,6 +16,8 @@ extern const struct lg_function lg_sparse_make_functions[], lg_sparse_io_functio
 extern const struct lg_function lg_sparse_part_methods[], lg_sparse_element_methods[]; /* of the matrices */
 /* Pushes the stored elements, and their rows and columns from 1. */
 int lg_push_coo(lua_State *L, const struct kn_csr *a);
+/* Pushes another array of the same elements and returns where it is. */
+int lg_sparse_share(lua_State *L, const struct rt_array *a);
 /* The integer at place i, from 0, of an array of one axis. */
 int64_t lg_sparse_integer(lua_State *L, const struct rt_array *a, int64_t i);
 /* A[key] where the key has a range or an array of places: the matrix of these rows and columns. */

@@ -4,13 +4,6 @@
 #include "lang/sparse.h"
 #include "lang/steps.h"
 
-/* Pushes the array of a's stored elements. */
-static int push_data(lua_State *L, const struct kn_csr *a)
-{
-    rt_array_share(&a->data, lg_new_array(L));
-    return lua_gettop(L);
-}
-
 /* Pushes a matrix of the elements at `data` where a has its own. */
 static int push_like(lua_State *L, const struct kn_csr *a, int data)
 {
@@ -34,7 +27,7 @@ static int push_like(lua_State *L, const struct kn_csr *a, int data)
     static int of_##name(lua_State *L)                                                                                 \
     {                                                                                                                  \
         const struct kn_csr *a = lg_check_sparse(L, 1);                                                                \
-        return push_like(L, a, lg_step(L, #name, "v", push_data(L, a)));                                               \
+        return push_like(L, a, lg_step(L, #name, "v", lg_sparse_share(L, &a->data)));                                  \
     }
 FUNCTIONS(FUNCTION)
 
@@ -43,7 +36,7 @@ static int power(lua_State *L)
     const struct kn_csr *a = lg_check_sparse(L, 1);
     double exponent = luaL_checknumber(L, 2);
     luaL_argcheck(L, exponent > 0, 2, "the exponent is above 0, so that what is not stored stays 0");
-    return push_like(L, a, lg_step(L, "pow", "vn", push_data(L, a), exponent));
+    return push_like(L, a, lg_step(L, "pow", "vn", lg_sparse_share(L, &a->data), exponent));
 }
 
 static int transpose(lua_State *L)
@@ -87,7 +80,7 @@ static int extreme(lua_State *L, const char *what, const char *all, const char *
     int axis = check_axis(L, a, what);
     int64_t stored = a->data.shape[0], lines = axis == 0 ? a->columns : a->rows;
     if (axis < 0) {
-        int data = push_data(L, a);
+        int data = lg_sparse_share(L, &a->data);
         if (stored < a->rows * a->columns) data = lg_step(L, pair, "vn", data, 0.0);
         if (stored > 0)
             lg_step(L, all, "v", data);

@@ -58,13 +58,6 @@ static struct part check_part(lua_State *L, int64_t n, const char *what)
     return r;
 }
 
-/* Pushes another array of the same elements and returns where it is. */
-static int push_shared(lua_State *L, const struct rt_array *a)
-{
-    rt_array_share(a, lg_new_array(L));
-    return lua_gettop(L);
-}
-
 /* Pushes so many elements of the list from `first`, from 1, which may be behind its end where there are none. */
 static int push_stretch(lua_State *L, int list, int64_t first, int64_t count)
 {
@@ -82,7 +75,8 @@ static struct kn_csr *push_rows_of(lua_State *L, const struct kn_csr *a, int dat
 
 static struct kn_csr *push_range(lua_State *L, const struct kn_csr *a, struct part p)
 {
-    int data = push_shared(L, &a->data), columns = push_shared(L, &a->indices), starts = push_shared(L, &a->starts);
+    int data = lg_sparse_share(L, &a->data), columns = lg_sparse_share(L, &a->indices),
+        starts = lg_sparse_share(L, &a->starts);
     int64_t from = lg_sparse_integer(L, &a->starts, p.first - 1);
     int64_t count = lg_sparse_integer(L, &a->starts, p.first - 1 + p.count) - from;
     data = push_stretch(L, data, from + 1, count);
@@ -93,7 +87,8 @@ static struct kn_csr *push_range(lua_State *L, const struct kn_csr *a, struct pa
 
 static struct kn_csr *push_listed(lua_State *L, const struct kn_csr *a, int list)
 {
-    int data = push_shared(L, &a->data), columns = push_shared(L, &a->indices), starts = push_shared(L, &a->starts);
+    int data = lg_sparse_share(L, &a->data), columns = lg_sparse_share(L, &a->indices),
+        starts = lg_sparse_share(L, &a->starts);
     int lengths = lg_step(L, "take", "vv", lg_step(L, "diff", "v", starts), list);
     int from = lg_step(L, "take", "vv", push_stretch(L, starts, 1, a->rows), list);
     int ends = lg_step(L, "cumsum", "v", lengths), sum = lg_step(L, "sum", "v", lengths);

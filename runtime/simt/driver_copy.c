@@ -13,13 +13,12 @@ void *simt_range(CUdeviceptr address, size_t bytes)
     return NULL;
 }
 
-/* Copies and fills of the queue go on beside a kernel, unless checks follow what it finds written. */
-static void lock_against_checks(void)
+void simt_lock_against_checks(void)
 {
     if (!simt_queue.issue || simt_watch.begin) simt_lock();
 }
 
-static void unlock_against_checks(void)
+void simt_unlock_against_checks(void)
 {
     if (!simt_queue.issue || simt_watch.begin) simt_unlock();
 }
@@ -134,14 +133,14 @@ CUresult simt_copy(const CUDA_MEMCPY3D *c)
 {
     struct side from, to;
     if (is_empty(c)) return CUDA_SUCCESS;
-    lock_against_checks();
+    simt_lock_against_checks();
     CUresult r = find_sides(c, &from, &to);
     if (r == CUDA_SUCCESS) {
         simt_wrote(from.at, from.bytes); /* what host code looks at counts as written */
         simt_wrote(to.at, to.bytes);
         copy_box(&to, &from, c);
     }
-    unlock_against_checks();
+    simt_unlock_against_checks();
     return r;
 }
 
@@ -268,11 +267,11 @@ CUresult simt_fill(const CUDA_MEMSET_NODE_PARAMS *f)
 {
     size_t bytes = bytes_of_fill(f);
     if (!bytes) return CUDA_SUCCESS;
-    lock_against_checks();
+    simt_lock_against_checks();
     char *target = simt_range(f->dst, bytes);
     if (target) simt_wrote(f->dst, bytes);
     for (size_t y = 0; target && y < f->height; y++) fill_row(target + y * f->pitch, f);
-    unlock_against_checks();
+    simt_unlock_against_checks();
     return target ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 

@@ -200,6 +200,10 @@ CUresult simt_finished(void); /* simt_ready, and the result of the work before *
 /* A copy along one line; each side is what its type says. */
 struct simt_work simt_line_copy(CUmemorytype to_type, CUdeviceptr to, CUmemorytype from_type, CUdeviceptr from,
                                 size_t bytes);
+/* Held by work that goes on beside a kernel, the queue's copies and fills: the device's lock where there is no queue,
+ * or where checks follow what a kernel finds written, else nothing. */
+void simt_lock_against_checks(void);
+void simt_unlock_against_checks(void);
 /* Host code's pointer to a range of device, mapped or managed memory; NULL when it lies in no one allocation. Under
  * the device's lock. */
 void *simt_range(CUdeviceptr address, size_t bytes);

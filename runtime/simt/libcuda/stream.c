@@ -141,16 +141,20 @@ static CUresult word_of(CUstream stream, CUdeviceptr address, size_t bytes, void
     return *word ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* What such work is told of: where in the host's memory, in how many bytes, and the value. */
+/* What such work is told of: where, of a wait in the host's memory, in how many bytes, and the value. */
 enum { WORD, BYTES, VALUE, HOW };
 
 static CUresult write_word(const uint64_t *with)
 {
-    if (with[BYTES] == 4)
-        __atomic_store_n((uint32_t *)(uintptr_t)with[WORD], (uint32_t)with[VALUE], __ATOMIC_RELEASE);
-    else
-        __atomic_store_n((uint64_t *)(uintptr_t)with[WORD], with[VALUE], __ATOMIC_RELEASE);
-    return CUDA_SUCCESS;
+    simt_lock_against_checks();
+    void *word = simt_range(with[WORD], with[BYTES]);
+    if (word) simt_wrote(with[WORD], with[BYTES]);
+    if (word && with[BYTES] == 4)
+        __atomic_store_n((uint32_t *)word, (uint32_t)with[VALUE], __ATOMIC_RELEASE);
+    else if (word)
+        __atomic_store_n((uint64_t *)word, with[VALUE], __ATOMIC_RELEASE);
+    simt_unlock_against_checks();
+    return word ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 static CUresult write_value(CUstream stream, CUdeviceptr address, uint64_t value, size_t bytes, unsigned flags)
@@ -158,9 +162,7 @@ static CUresult write_value(CUstream stream, CUdeviceptr address, uint64_t value
     void *word;
     if (flags > CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER) return CUDA_ERROR_INVALID_VALUE;
     TRY(word_of(stream, address, bytes, &word));
-    simt_wrote(address, bytes);
-    struct simt_work work = {.kind = SIMT_WORK_CALL,
-                             .call = {.run = write_word, .with = {(uintptr_t)word, bytes, value}}};
+    struct simt_work work = {.kind = SIMT_WORK_CALL, .call = {.run = write_word, .with = {address, bytes, value}}};
     return libcuda_enqueue(stream, &work);
 }
 
