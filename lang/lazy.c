@@ -7,8 +7,9 @@
 #include "lang/lazy.h"
 #include "lang/stream.h"
 
-#define MOST_REDUCTIONS 8    /* that wait at a time */
-#define LARGE           4096 /* elements from which a pass over memory costs more than an expression */
+#define MOST_REDUCTIONS 8          /* that wait at a time */
+#define LARGE           4096       /* elements from which a pass over memory costs more than an expression */
+#define REPEATED        (4u << 20) /* bytes at least that a piece of a graph stands for, since it runs at each launch */
 
 struct waiting {
     struct lg_array *first;
@@ -161,6 +162,7 @@ static void evaluate_list(lua_State *L, const struct rt_storage *s)
         if (!l) return;
         const struct rt_array *form = kn_expression_form(l->expression);
         size_t bytes = (size_t)rt_array_size(form) * rt_dtypes[form->dtype].size;
+        if (rt_array_device(form)->recording && bytes < REPEATED) bytes = REPEATED;
         if (!collected && kn_expression_inlined(l->expression) && (collected = lg_memory_collect(L, bytes))) continue;
         struct kn_expression *x = kn_expression_retain(l->expression);
         enum rt_status status = evaluate_here(l, x, lg_error_box(L));
