@@ -21,12 +21,19 @@ PARTED(floordiv_u64, FLOORDIV_U64, uint64_t, uint64_t, uint64_t, BOTH_U64,
        to[i] = (uint64_t)quotient_i64((int64_t)from[i], (int64_t)other[i]))
 PARTED(mod_u64, MOD_U64, uint64_t, uint64_t, uint64_t, BOTH_U64,
        to[i] = from[i] - (uint64_t)quotient_i64((int64_t)from[i], (int64_t)other[i]) * other[i])
+/* What is left of quotients rounded towards 0: nothing by -1, either, by which the least integer has none. */
+PARTED(fmod_i32, FMOD_I32, int32_t, int32_t, int32_t, ANY, const int32_t b = (uint32_t)other[i] + 1 < 2 ? 1 : other[i];
+       to[i] = from[i] - (int32_t)((double)from[i] / (double)b) * b)
+PARTED(fmod_i64, FMOD_I64, int64_t, int64_t, int64_t, BOTH_I64,
+       to[i] = from[i] - i51_of_double(trunc(double_of_i51(from[i]) / double_of_i51(other[i]))) * other[i])
 #define FLOORDIV_I32 floordiv_i32
 #define FLOORDIV_I64 floordiv_i64
 #define FLOORDIV_U64 floordiv_u64
 #define MOD_I32      mod_i32
 #define MOD_I64      mod_i64
 #define MOD_U64      mod_u64
+#define FMOD_I32     fmod_i32
+#define FMOD_I64     fmod_i64
 
 /* `fits` is over b, the one divisor, and a, each dividend; `value` over a and by, too. An output may be an operand's
  * block. */
@@ -64,17 +71,26 @@ BY_ONE(floordiv_one_i64, FLOORDIV_I64, int64_t, ONE_I64, i51_of_double(quotient_
 BY_ONE(mod_one_i64, MOD_I64, int64_t, ONE_I64, i51_of_double(REST(double_of_i51(a), by)))
 BY_ONE(floordiv_one_u64, FLOORDIV_U64, uint64_t, ONE_U64, i51_of_double(quotient_by(double_of_i51((int64_t)a), by)))
 BY_ONE(mod_one_u64, MOD_U64, uint64_t, ONE_U64, i51_of_double(REST(double_of_i51((int64_t)a), by)))
+/* The same half away from 0, and the quotient rounded towards it. */
+#define FMOD_REST(a, by) ((a)-trunc(((a) + copysign(0.5, a)) * by.factor) * by.of)
+BY_ONE(fmod_one_i32, FMOD_I32, int32_t, ONE_I32, FMOD_REST((double)a, by))
+BY_ONE(fmod_one_i64, FMOD_I64, int64_t, ONE_I64, i51_of_double(FMOD_REST(double_of_i51(a), by)))
 #undef FLOORDIV_I32
 #undef FLOORDIV_I64
 #undef FLOORDIV_U64
 #undef MOD_I32
 #undef MOD_I64
 #undef MOD_U64
+#undef FMOD_I32
+#undef FMOD_I64
 #define FLOORDIV_I32 floordiv_one_i32
 #define FLOORDIV_I64 floordiv_one_i64
 #define FLOORDIV_U64 floordiv_one_u64
 #define MOD_I32      mod_one_i32
 #define MOD_I64      mod_one_i64
 #define MOD_U64      mod_one_u64
+#define FMOD_I32     fmod_one_i32
+#define FMOD_I64     fmod_one_i64
+#define FMOD_U64     mod_one_u64 /* whose remainders have no sign */
 
 #endif

@@ -36,12 +36,18 @@ local function compare(name, dtype, values, divisors)
   local quotients, rests, places = (x // y):totable(), (x % y):totable(), x:clone()
   places:floordiv_(y)
   local again = places:totable()
+  local cut, cuts = x:fmod(y):totable(), x:clone()
+  cuts:fmod_(y)
+  local cut_again = cuts:totable()
   for i, a in ipairs(values) do
     local b = type(divisors) == "table" and divisors[i] or divisors
     local q = b == 0 and 0 or wrapped(a // b, RANGES[dtype])
-    local r = b == 0 and 0 or a % b
+    local r, c = b == 0 and 0 or a % b, b == 0 and 0 or math.fmod(a, b)
     if quotients[i] ~= q or rests[i] ~= r or again[i] ~= q then
       error(("%s: %d by %d in %s: %s, %s and %s"):format(name, a, b, dtype, quotients[i], rests[i], again[i]))
+    end
+    if cut[i] ~= c or cut_again[i] ~= c then
+      error(("%s: fmod(%d, %d) in %s: %s and %s"):format(name, a, b, dtype, cut[i], cut_again[i]))
     end
   end
 end
