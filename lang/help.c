@@ -205,6 +205,20 @@ static int goes_with(const char *name, const struct lg_function *row, const char
     return prose && row->doc && has_words(row->doc, words) ? 3 : 0;
 }
 
+/* Of what a topic lists, the lines that have the words. */
+static void add_items(luaL_Buffer *b, const struct lg_function *row, const char *words)
+{
+    for (const char *item = row->doc; (item = strstr(item, "\n- "));) {
+        char line[512];
+        size_t length = strcspn(++item, "\n");
+        snprintf(line, sizeof line, "%.*s", (int)length, item);
+        if (!has_words(line, words)) continue;
+        luaL_addstring(b, "  ");
+        add_wrapped(b, line, strlen(line), 2, 2);
+        luaL_addchar(b, '\n');
+    }
+}
+
 /* The least of these numbers, that is the best, that a name has with the word; 4: the word occurs nowhere. */
 static int best_rank(lua_State *L, const char *const *names, size_t count, const char *word)
 {
@@ -242,6 +256,7 @@ static int add_found(lua_State *L, luaL_Buffer *b, const char *const *names, siz
         const struct lg_function *row = lg_doc_by_name(L, names[i]);
         if (goes_with(names[i], row, word) != rank) continue;
         if (rank == 1 || listed < FOUND_LINES) add_summary(b, names[i], row);
+        if (rank == 3 && listed < FOUND_LINES) add_items(b, row, word);
         listed++;
     }
     return listed;

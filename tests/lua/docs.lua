@@ -68,6 +68,9 @@ t.test("help", function()
   assert(help("array.sum"):find("keepdims", 1, true))
   assert(help("numpy"):find("\n- int32 and int64 with [^\n]+\n  float64 | float64\n"), "items of a list are not indented")
   assert(help("precision"):find("topic.accuracy", 1, true))
+  local shuffles = help("warp shuffles") -- an item of a list with both words
+  assert(shuffles:find("topic.kernels [^\n]+\n  %- __shfl_down_sync"), "the item is not told")
+  assert(not shuffles:find("atomicAdd", 1, true), "other items are told, too")
   local all = help()
   assert(all:find("\nfunctions, as gpu.zeros(3, 4)\n  abs ", 1, true) and all:find(" zeros_like%s"), all)
   for line in all:gmatch("[^\n]+") do assert(#line <= 80, line) end
