@@ -20,7 +20,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include "runtime/memory.h"
 #include "runtime/simt/jit_build.h"
 
@@ -115,22 +114,12 @@ static void free_build(struct jit *j)
 
 static void free_code(struct jit_code *c)
 {
-    if (c->bytes) munmap(c->bytes, c->size);
+    x86_uninstall(c->bytes, c->size);
     free(c->entries);
     free(c->claims);
     free(c->zones);
     free(c->waiting);
     free(c);
-}
-
-/* Memory that may be written, then run. */
-static uint8_t *install(const struct x86 *x, size_t size)
-{
-    uint8_t *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (p == MAP_FAILED) return NULL;
-    if (x86_finish(x, p) && !mprotect(p, size, PROT_READ | PROT_EXEC)) return p;
-    munmap(p, size);
-    return NULL;
 }
 
 static void add_claim(struct jit_code *c, const struct jit *j, uint32_t slot, struct jit_form f)
@@ -228,8 +217,7 @@ static void build(struct jit_code *c, const struct simt_program *p, int bits, co
     memcpy(j.special, c->special, sizeof j.special);
     if (f->frame_bytes <= MAX_FRAME && f->end - f->setup <= MAX_CODE && simt_jit_describe(&j) && simt_jit_analyse(&j) &&
         simt_jit_write(&j) && list_entries(c, &j) && list_zones(c, &j)) {
-        c->size = x86_size(&j.x);
-        c->bytes = install(&j.x, c->size);
+        c->bytes = x86_install(&j.x, &c->size);
         c->end_range = j.range_count;
         c->repeats = may_repeat(&j);
         c->once = j.once;

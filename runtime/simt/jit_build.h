@@ -11,7 +11,7 @@
 #include "runtime/simt/decode.h"
 #include "runtime/simt/jit.h"
 #include "runtime/simt/jit_ops.h"
-#include "runtime/simt/x86.h"
+#include "runtime/x86.h"
 
 enum { JIT_READS = 12, JIT_WRITES = 9 };
 struct jit_insn {

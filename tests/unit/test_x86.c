@@ -1,7 +1,6 @@
 /* The assembler: bytes of instructions (as another disassembler reads them), labels across sections, and code that
  * runs. */
-#include <sys/mman.h>
-#include "runtime/simt/x86.h"
+#include "runtime/x86.h"
 #include "tests/unit/test.h"
 
 /* The bytes that the hot section holds, in hexadecimal. */
@@ -116,10 +115,9 @@ TEST(labels_reach_across_sections)
     x86_lea_label(&x, RCX, constant);
     x86_rm(&x, ALU_MOV, false, RAX, x86_at(RCX, 8));
     x86_jump(&x, back);
-    size_t size = x86_size(&x);
-    uint8_t *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    CHECK(p != MAP_FAILED && x86_finish(&x, p));
-    if (mprotect(p, size, PROT_READ | PROT_EXEC)) SKIP("memory cannot be made executable");
+    size_t size;
+    uint8_t *p = x86_install(&x, &size);
+    if (!p) SKIP("memory cannot be made executable");
 #ifndef __x86_64__
     SKIP("another kind of processor");
 #endif
@@ -127,7 +125,7 @@ TEST(labels_reach_across_sections)
     memcpy(&f, &p, sizeof f);
     CHECK_INT(f(0), 0);
     CHECK_INT(f(8), 50);
-    munmap(p, size);
+    x86_uninstall(p, size);
     x86_free(&x);
 }
 
@@ -136,6 +134,7 @@ TEST(an_unbound_label_is_found)
     struct x86 x = {0};
     uint8_t out[256];
     x86_jump(&x, x86_label(&x));
-    CHECK(!x86_finish(&x, out));
+    size_t size;
+    CHECK(!x86_finish(&x, out) && !x86_install(&x, &size));
     x86_free(&x);
 }

@@ -1,8 +1,9 @@
 /* The encodings of x86-64 instructions; see x86.h. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include "runtime/memory.h"
-#include "runtime/simt/x86.h"
+#include "runtime/x86.h"
 
 /* ---- bytes ---- */
 static bool grow(struct x86 *x, void *array, size_t count, size_t more, size_t *capacity, size_t size)
@@ -118,6 +119,21 @@ bool x86_finish(const struct x86 *x, uint8_t *out)
         memcpy(out + start + f->at, &to, 4);
     }
     return true;
+}
+
+uint8_t *x86_install(const struct x86 *x, size_t *size)
+{
+    *size = x86_size(x);
+    uint8_t *p = mmap(NULL, *size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED) return NULL;
+    if (x86_finish(x, p) && !mprotect(p, *size, PROT_READ | PROT_EXEC)) return p;
+    munmap(p, *size);
+    return NULL;
+}
+
+void x86_uninstall(uint8_t *code, size_t size)
+{
+    if (code) munmap(code, size);
 }
 
 static size_t chain_of(const void *bytes)

@@ -3,8 +3,8 @@
  * Code grows in two sections, HOT and COLD, which are laid out one after the other: what is rarely run is written where
  * it is thought of, and lies out of the way. Constants for vectors lie behind both. Running out of memory is remembered
  * and found at the end. */
-#ifndef SIMT_X86_H
-#define SIMT_X86_H
+#ifndef RT_X86_H
+#define RT_X86_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -78,6 +78,10 @@ void x86_bind(struct x86 *x, int label);
  * label is not bound. */
 size_t x86_size(const struct x86 *x);
 bool x86_finish(const struct x86 *x, uint8_t *out);
+/* The code in memory of its own that can be run and no more be written, of *size bytes, for x86_uninstall; NULL when
+ * x86_finish fails or the system refuses such memory. */
+uint8_t *x86_install(const struct x86 *x, size_t *size);
+void x86_uninstall(uint8_t *code, size_t size);
 /* Where a label lies in what x86_finish filled. */
 size_t x86_offset(const struct x86 *x, int label);
 /* A label for 64 bytes of constants; equal ones are kept once. */
