@@ -5,6 +5,7 @@
 #include "lang/sparse.h"
 #include "lang/cells.h"
 #include "lang/closest.h"
+#include "lang/index.h"
 
 #define SHOWN 12 /* elements that are shown without a gap */
 
@@ -65,32 +66,12 @@ static int64_t place_of(lua_State *L, const struct rt_array *a, int64_t low, int
     return low;
 }
 
-/* The integer on top of the stack, popped, as an index from 0. */
-static int64_t index_from(lua_State *L, int64_t n, const char *what)
-{
-    int is_integer;
-    lua_Integer i = lua_tointegerx(L, -1, &is_integer), from = i < 0 ? i + n : i - 1;
-    if (!is_integer || i == 0 || from < 0 || from >= n)
-        luaL_error(L, "there is no %s %s of a sparse matrix with %I of them", what, luaL_tolstring(L, -1, NULL),
-                   (LUAI_UACINT)n);
-    lua_pop(L, 1);
-    return from;
-}
-
 /* A[{row, column}] is a number, and with a range or an array among them a matrix. */
 static int push_element(lua_State *L, const struct kn_csr *a)
 {
-    bool pair = lua_istable(L, 2) && lua_rawlen(L, 2) == 2;
-    for (int i = 1; i <= 2 && pair; i++) {
-        lua_rawgeti(L, 2, i);
-        pair = !lua_istable(L, -1) && !lg_test_array(L, -1);
-        lua_pop(L, 1);
-    }
-    if (!pair) return lg_sparse_part(L);
-    lua_rawgeti(L, 2, 1);
-    int64_t row = index_from(L, a->rows, "row");
-    lua_rawgeti(L, 2, 2);
-    int64_t column = index_from(L, a->columns, "column");
+    int64_t place[2];
+    if (lg_sparse_part(L, a, place)) return 1;
+    const int64_t row = place[0], column = place[1];
     int64_t end = lg_sparse_integer(L, &a->starts, row + 1);
     int64_t at = place_of(L, &a->indices, lg_sparse_integer(L, &a->starts, row), end, column, false);
     if (at == end || lg_sparse_integer(L, &a->indices, at) != column) {
@@ -173,11 +154,11 @@ static const struct field {
 };
 #define FIELDS (sizeof fields / sizeof *fields)
 
-/* A.name, A:name(...), A[{i, j}]. Upvalue: the methods. */
+/* A.name, A:name(...), A[{i, j}], A["i, j"]. Upvalue: the methods. */
 static int sparse_index(lua_State *L)
 {
-    if (lua_type(L, 2) != LUA_TSTRING) return push_element(L, lg_check_sparse(L, 1));
-    const char *key = lua_tostring(L, 2);
+    const char *key = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : NULL;
+    if (!key || lg_is_key_text(key)) return push_element(L, lg_check_sparse(L, 1));
     for (size_t i = 0; i < FIELDS; i++)
         if (!strcmp(fields[i].name, key)) {
             fields[i].push(L, lg_check_sparse(L, 1));
@@ -496,6 +477,7 @@ void lg_open_sparse(lua_State *L)
                                     {"__fields", sparse_fields},
                                     {"__mul", sparse_mul},
                                     {"__div", sparse_div},
+                                    {"__pow", lg_sparse_power},
                                     {"__unm", sparse_unm},
                                     {"__add", sparse_add},
                                     {"__sub", sparse_sub},

@@ -31,11 +31,19 @@ static int push_like(lua_State *L, const struct kn_csr *a, int data)
     }
 FUNCTIONS(FUNCTION)
 
-static int power(lua_State *L)
+int lg_sparse_power(lua_State *L)
 {
+    if (!lg_is_sparse(L, 1)) return luaL_error(L, "no number is raised to a sparse matrix; A:todense() makes an array");
     const struct kn_csr *a = lg_check_sparse(L, 1);
-    double exponent = luaL_checknumber(L, 2);
-    luaL_argcheck(L, exponent > 0, 2, "the exponent is above 0, so that what is not stored stays 0");
+    int is_number;
+    lua_settop(L, 2);
+    double exponent = lua_tonumberx(L, 2, &is_number);
+    if (!is_number || !(exponent > 0))
+        return luaL_error(L,
+                          "each element of a sparse matrix is raised to a number above 0, so that what is not stored "
+                          "stays 0, got %s; A:matmul(A) is the power of a matrix, gpu.sparse.spsolve(A, b) its inverse "
+                          "times b",
+                          luaL_tolstring(L, 2, NULL));
     return push_like(L, a, lg_step(L, "pow", "vn", lg_sparse_share(L, &a->data), exponent));
 }
 
@@ -128,5 +136,7 @@ const struct lg_function lg_sparse_element_methods[] = {
      EXAMPLE "assert(a:min() == -9 and a:min(1)[3] == 0 and a:min(2)[1] == 0)"},
     {"mean", mean, "A:mean([axis])", "The mean of all elements, or along an axis as an array; what is not stored is 0.",
      EXAMPLE "assert(a:mean(1)[1] == -4.5 and a:mean() == a:sum() / 6)"},
-    {"pow", power, "A:pow(n)", "The stored elements to a power above 0.", EXAMPLE "assert(a:pow(2)[{2, 1}] == 81)"},
+    {"pow", lg_sparse_power, "A:pow(n)   A ^ n",
+     "Each stored element to a power above 0; A:matmul(A) is the matrix times itself.",
+     EXAMPLE "assert(a:pow(2)[{2, 1}] == 81 and (a ^ 2):sum() == 98)"},
     FUNCTIONS(ROW){0}};

@@ -1,5 +1,6 @@
-/* Sparse matrices read by rows and columns, A[{...}] and A[i]. Rows are found by where they start, in steps that run
- * where the matrix is, and columns as the rows of the transposed matrix. */
+/* Sparse matrices read by rows and columns, A[{...}], A["..."] and A[i]. Rows are found by where they start, in steps
+ * that run where the matrix is, and columns as the rows of the transposed matrix. */
+#include "lang/index.h"
 #include "lang/sparse.h"
 #include "lang/steps.h"
 
@@ -8,55 +9,6 @@ struct part {
     int64_t first, count;
     int list; /* 0: the range */
 };
-
-/* A place at the top of the stack, popped: from 1, or from the end with -1. */
-static int64_t check_place(lua_State *L, int64_t n, const char *what)
-{
-    int whole;
-    lua_Integer i = lua_tointegerx(L, -1, &whole), from = i < 0 ? i + n + 1 : i;
-    if (!whole || from < 1 || from > n)
-        luaL_error(L, "there is no %s %s of a sparse matrix with %I of them", what, luaL_tolstring(L, -1, NULL),
-                   (LUAI_UACINT)n);
-    lua_pop(L, 1);
-    return from;
-}
-
-/* Makes the array at the top of the stack, of places or of a boolean for each of n, a list of places. */
-static struct part check_list(lua_State *L, int64_t n, const char *what)
-{
-    int at = lua_gettop(L);
-    const struct rt_array *a = lg_check_array(L, at);
-    bool mask = a->dtype == RT_BOOL;
-    if (a->ndim != 1 || (mask && a->shape[0] != n))
-        luaL_error(L, "%ss of a sparse matrix are listed by an array of one axis%s", what,
-                   mask ? ", which as a mask has an element for each of them" : "");
-    return (struct part){.count = 0,
-                         .list = mask ? lg_step(L, "nonzero", "v", at) : lg_step(L, "to", "vs", at, "int64")};
-}
-
-/* The part of the key at the top of the stack: a place, {first, last}, {place}, {} and nil for all, or an array. Popped
- * unless it is that. */
-static struct part check_part(lua_State *L, int64_t n, const char *what)
-{
-    struct part r = {1, n, 0};
-    int top = lua_gettop(L);
-    if (lg_test_array(L, top)) return check_list(L, n, what);
-    if (lua_istable(L, top) && lua_rawlen(L, top) > 0) {
-        if (lua_rawlen(L, top) > 2)
-            luaL_error(L,
-                       "a range of a sparse matrix is {first, last}, without a step; A:todense() has those with one");
-        lua_rawgeti(L, top, 1);
-        r.first = check_place(L, n, what);
-        lua_rawgeti(L, top, (lua_Integer)lua_rawlen(L, top));
-        r.count = check_place(L, n, what) - r.first + 1;
-        if (r.count < 1) luaL_error(L, "the range of %ss runs backwards", what);
-    } else if (!lua_istable(L, top) && !lua_isnil(L, top)) {
-        r = (struct part){check_place(L, n, what), 1, 0};
-        return r;
-    }
-    lua_settop(L, top - 1);
-    return r;
-}
 
 /* Pushes so many elements of the list from `first`, from 1, which may be behind its end where there are none. */
 static int push_stretch(lua_State *L, int list, int64_t first, int64_t count)
@@ -127,31 +79,64 @@ static struct kn_csr *push_transposed(lua_State *L, const struct kn_csr *a)
     return out;
 }
 
-int lg_sparse_part(lua_State *L)
+/* ---- the key ---- */
+
+/* An array in a key lists rows or columns, and so has one axis. */
+static void check_listed(lua_State *L, int idx)
 {
-    const struct kn_csr *a = lg_check_sparse(L, 1);
-    bool single = lua_isinteger(L, 2) || lg_test_array(L, 2);
-    lua_settop(L, 2);
-    if (!lua_istable(L, 2) && !single)
-        return luaL_error(
-            L,
-            "a sparse matrix is read by A[{row, column}], each a number, a range as {2, 5} or an array of "
-            "places; got %s",
-            lg_type_name(L, 2));
-    if (!single && lua_rawlen(L, 2) > 2)
-        return luaL_error(L, "%d indices for a sparse matrix, which has rows and columns", (int)lua_rawlen(L, 2));
-    if (single)
-        lua_pushvalue(L, 2);
-    else
-        lua_rawgeti(L, 2, 1);
-    struct part rows = check_part(L, a->rows, "row");
-    if (single)
-        lua_pushnil(L);
-    else
-        lua_rawgeti(L, 2, 2);
-    struct part columns = check_part(L, a->columns, "column");
-    const bool all = !columns.list && columns.count == a->columns;
-    a = push_part(L, a, rows);
-    if (!all) push_transposed(L, push_part(L, push_transposed(L, a), columns));
-    return 1;
+    const struct rt_array *list = lg_test_array(L, idx);
+    if (list && list->ndim != 1)
+        luaL_error(L, "rows and columns of a sparse matrix are listed by an array of one axis, not of %d", list->ndim);
+}
+
+/* Reads the key at index 2 as one of an array of the matrix's shape; `form` is what the key refers to. */
+static void read_key(lua_State *L, const struct kn_csr *a, struct rt_array *form, struct lg_key *k)
+{
+    const bool table = lua_istable(L, 2);
+    check_listed(L, 2);
+    for (lua_Integer i = 1; table && i <= (lua_Integer)lua_rawlen(L, 2); i++) {
+        lua_rawgeti(L, 2, i);
+        check_listed(L, -1);
+        lua_pop(L, 1);
+    }
+    *form = a->data; /* borrowed: indices have to be where it is */
+    form->ndim = 2;
+    form->shape[0] = a->rows;
+    form->shape[1] = a->columns;
+    lg_read_key(L, 2, form, k);
+}
+
+/* The rows that an item picks; what lists them is pushed. A range with a step is a list, too. */
+static struct part part_of(lua_State *L, const struct kn_csr *a, const struct lg_item *item)
+{
+    struct part r = {item->start + 1, item->count, 0};
+    if (item->kind == LG_PICKED)
+        r.list = lg_step(L, "to", "vs", lg_sparse_share(L, item->index), "int64");
+    else if (item->step != 1)
+        r.list = lg_step(L, "gpu.range", "iiiss", r.first, item->start + (item->count - 1) * item->step + 1, item->step,
+                         "int64", kn_csr_device(a)->name);
+    return r;
+}
+
+bool lg_sparse_part(lua_State *L, const struct kn_csr *a, int64_t place[2])
+{
+    struct rt_array form;
+    struct lg_key k;
+    struct part parts[2] = {{1, a->rows, 0}, {1, a->columns, 0}};
+    int numbers = 0;
+    read_key(L, a, &form, &k);
+    for (int i = 0; i < k.count; i++) {
+        const struct lg_item *item = &k.items[i];
+        if (item->kind == LG_NOTHING) continue;
+        if (item->kind == LG_NEW) luaL_error(L, "a sparse matrix has rows and columns, and no new axes");
+        if (item->kind == LG_INDEX) place[item->axis] = item->start;
+        numbers += item->kind == LG_INDEX;
+        parts[item->axis] = part_of(L, a, item);
+    }
+    if (numbers == 2) return false;
+    const struct part *columns = &parts[1];
+    const bool all = !columns->list && columns->count == a->columns;
+    a = push_part(L, a, parts[0]);
+    if (!all) push_transposed(L, push_part(L, push_transposed(L, a), *columns));
+    return true;
 }

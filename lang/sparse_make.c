@@ -94,6 +94,8 @@ const struct lg_function lg_sparse_make_functions[] = {
      "are arrays or tables. Elements are float32, or float64 where data has it or 64-bit integers. Columns of a row "
      "may be in any order; elements of one place are added.\n"
      "gpu.sparse.csr(data, indices, indptr, {columns, rows}).T is one from its compressed columns, which are in A.T.\n"
+     "A[{i, j}] is an element; with ranges or arrays, as in A[{{1, 10}, {}}], A[\"::2, 3\"] and A[mask], it is a matrix of these "
+     "rows and columns, a copy.\n"
      "Products run on the device of data; making, adding and transposing run on the host.",
      "local a = gpu.sparse.csr({5, 7, 8}, {2, 1, 3}, {1, 2, 4}, {2, 3})\n"
      "assert(a:todense():equal(gpu.array({{0, 5, 0}, {7, 0, 8}})) and (2 * a)[{2, 3}] == 16)"},
