@@ -445,11 +445,11 @@ void lg_open_array(lua_State *L)
         lg_array_methods,   lg_shape_methods,  lg_reduce_methods, lg_describe_methods, lg_sparse_array_methods,
         lg_complex_methods, lg_dlpack_methods, lg_latex_methods,  lg_compose_methods};
     static const struct lg_function *const both[] = {
-        lg_statistics_functions, lg_contract_functions,   lg_compose_functions,  lg_sort_functions,
-        lg_histogram_functions,  lg_conv_functions,       lg_explain_functions,  lg_calculus_functions,
-        lg_nan_functions,        lg_covariance_functions, lg_set_functions,      lg_softmax_functions,
-        lg_rotate_functions,     lg_unique_functions,     lg_convolve_functions, lg_conv_volume_functions,
-        lg_adaptive_functions,   lg_bits_functions,       lg_overlap_functions};
+        lg_statistics_functions,  lg_contract_functions,   lg_compose_functions,  lg_sort_functions,
+        lg_histogram_functions,   lg_conv_functions,       lg_explain_functions,  lg_calculus_functions,
+        lg_nan_functions,         lg_covariance_functions, lg_quantile_functions, lg_set_functions,
+        lg_softmax_functions,     lg_rotate_functions,     lg_unique_functions,   lg_convolve_functions,
+        lg_conv_volume_functions, lg_adaptive_functions,   lg_bits_functions,     lg_overlap_functions};
     lg_memory_enter(L);
     lg_open_lazy(L);
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) lg_register(L, "gpu", functions[i]);

@@ -19,9 +19,9 @@ extern const struct lg_function lg_array_methods[], lg_shape_methods[], lg_reduc
 /* Rows that are both functions of the gpu table and methods. */
 extern const struct lg_function lg_statistics_functions[], lg_contract_functions[], lg_compose_functions[],
     lg_sort_functions[], lg_unique_functions[], lg_explain_functions[], lg_histogram_functions[], lg_conv_functions[],
-    lg_convolve_functions[], lg_calculus_functions[], lg_nan_functions[], lg_covariance_functions[], lg_set_functions[],
-    lg_softmax_functions[], lg_rotate_functions[], lg_conv_volume_functions[], lg_adaptive_functions[],
-    lg_bits_functions[], lg_overlap_functions[];
+    lg_convolve_functions[], lg_calculus_functions[], lg_nan_functions[], lg_covariance_functions[],
+    lg_quantile_functions[], lg_set_functions[], lg_softmax_functions[], lg_rotate_functions[],
+    lg_conv_volume_functions[], lg_adaptive_functions[], lg_bits_functions[], lg_overlap_functions[];
 
 /* Of arrays this is a field, as x.size is. */
 bool lg_is_array_field(const char *name, size_t length);

@@ -1,23 +1,22 @@
-/* Weighted means, ranges, percentiles, covariances. */
+/* Weighted means, ranges, covariances. */
 #include <string.h>
 #include "lang/reduce.h"
 #include "lang/steps.h"
 
-/* The weights at idx for `a`: of its shape, or of one axis that is the one reduced. Returns where they are, to
- * broadcast. */
-static int check_weights(lua_State *L, int idx, const struct rt_array *a, const struct lg_reduction *r)
+int lg_check_weights(lua_State *L, int idx, const char *what, const struct rt_array *a, const struct lg_reduction *r,
+                     enum rt_dtype t)
 {
     char left[256], right[256];
-    const struct rt_array *w = lg_step_array(L, idx, a, lg_floating(a));
+    const struct rt_array *w = lg_step_array(L, idx, a, t);
     if (rt_array_same_shape(w, a)) return idx;
     int axis = 0;
     while (axis < a->ndim && !(r->axes >> axis & 1)) axis++;
     bool one = r->named && axis < a->ndim && r->axes == 1u << axis;
     if (!one || w->ndim != 1 || w->shape[0] != a->shape[axis])
         luaL_error(L,
-                   "average: the weights have the shape %s, and the elements %s; weights of one axis go along the one "
-                   "that is named",
-                   rt_shape_text(w->ndim, w->shape, left, sizeof left),
+                   "%s: the weights have the shape %s, and the elements %s; weights of one axis go along the one that "
+                   "is named",
+                   what, rt_shape_text(w->ndim, w->shape, left, sizeof left),
                    rt_shape_text(a->ndim, a->shape, right, sizeof right));
     int64_t shape[RT_MAX_DIMS];
     for (int i = 0; i < a->ndim; i++) shape[i] = i == axis ? w->shape[0] : 1;
@@ -40,7 +39,7 @@ static int average(lua_State *L)
     lg_check_reduction(L, 5, a->ndim, NULL, &r);
     int axes = lg_push_axes(L, r.axes, a->ndim);
     if (lua_isnil(L, 3)) return lg_end_reduction(L, lg_step(L, "mean", "vvb", 1, axes, 1), a, &r);
-    int w = check_weights(L, 3, a, &r), product = lg_step(L, "mul", "vv", 1, w);
+    int w = lg_check_weights(L, 3, "average", a, &r, lg_floating(a)), product = lg_step(L, "mul", "vv", 1, w);
     int sum = lg_step(L, "sum", "vvb", product, axes, 1), whole = lg_step(L, "sum", "vvb", w, axes, 1);
     return lg_end_reduction(L, lg_step(L, "div", "vv", sum, whole), a, &r);
 }
@@ -53,33 +52,6 @@ static int ptp(lua_State *L)
     lg_check(L, kn_check_real(a, "ptp", lg_error_box(L)));
     lg_check_reduction(L, 2, a->ndim, NULL, &r);
     return lg_reduce_to_statistic(L, KN_PTP, &r);
-}
-
-/* quantile with q in parts of a hundred. */
-static int percentile(lua_State *L)
-{
-    if (lg_out(L, "percentile")) return 1;
-    lg_check_form(L, 1);
-    lg_check_quantile(L, "percentile");
-    if (lua_isnumber(L, 2)) {
-        double q = lua_tonumber(L, 2);
-        luaL_argcheck(L, q >= 0 && q <= 100, 2, "a percentage is from 0 to 100");
-        lua_pushnumber(L, q / 100);
-    } else {
-        if (!lua_istable(L, 2) && !lg_test_array(L, 2))
-            luaL_argerror(L, 2,
-                          lua_pushfstring(L, "a percentage from 0 to 100, or a list or array of them, expected, got %s",
-                                          lg_type_name(L, 2)));
-        lg_step_array(L, 2, lg_form(L, 1), RT_FLOAT64);
-        int wide = lg_step(L, "to", "vs", 2, "float64");
-        int outside = lg_step(L, "gt", "vn", lg_step(L, "abs", "v", lg_step(L, "sub", "vi", wide, (int64_t)50)), 50.0);
-        lg_step(L, "any", "v", outside);
-        luaL_argcheck(L, !lua_toboolean(L, -1), 2, "a percentage is from 0 to 100");
-        lg_step(L, "div", "vn", wide, 100.0);
-    }
-    lua_replace(L, 2);
-    lg_step(L, "quantile", "vvvvv", 1, 2, 3, 4, 5);
-    return 1;
 }
 
 /* Pushes the array at idx as variables in rows. */
@@ -160,10 +132,6 @@ const struct lg_function lg_covariance_functions[] = {
      "assert(gpu.array({1, 3}):average(1, {3, 1}) == 1.5 and gpu.array({1, 3}):average() == 2)"},
     {"ptp", ptp, "x:ptp([axis [, keepdims]] | {axis=, keepdims=})   gpu.ptp(x, ...)",
      "The greatest element minus the smallest.\n" LG_AXES_DOC, "assert(gpu.array({3, 9, 4}):ptp() == 6)"},
-    {"percentile", percentile, LG_QUANTILE("percentile"),
-     "The element that q percent of all are below, which is quantile with q from 0 to 100.\n"
-     "A list or array of q gives an array whose first axis is theirs. " LG_QUANTILE_DOC LG_AXES_DOC,
-     "assert(gpu.array({4, 1, 3, 2}):percentile(50) == 2.5 and gpu.range(5):percentile({0, 25})[2] == 2)"},
     {"cov", cov, "x:cov([y [, rowvar [, ddof]]] | {y=, rowvar=, ddof=})   gpu.cov(x, ...)",
      "The covariances of variables, as a matrix; of one variable its variance, a Lua number.\n" VARIABLES
      "Sums are divided by the number of observations less ddof, which is 1 unless told otherwise, as for a sample.",

@@ -179,24 +179,9 @@ static int nanstd(lua_State *L)
 
 /* Pushes the elements with the reduced axes behind the others, as one, in order, so that NaN is last; and behind that
  * how many are not NaN, as float64. */
-static int push_ordered(lua_State *L, const struct rt_array *a, unsigned axes)
+static int push_ordered(lua_State *L, unsigned axes)
 {
-    lua_createtable(L, a->ndim, 0);
-    lua_createtable(L, a->ndim + 1, 0);
-    int order = lua_gettop(L) - 1, shape = order + 1, at = 0;
-    for (int pass = 0; pass < 2; pass++)
-        for (int i = 0; i < a->ndim; i++) {
-            if ((axes >> i & 1) != (unsigned)pass) continue;
-            lua_pushinteger(L, i + 1);
-            lua_rawseti(L, order, ++at);
-            if (pass) continue;
-            lua_pushinteger(L, a->shape[i]);
-            lua_rawseti(L, shape, at);
-        }
-    lua_pushinteger(L, kn_reduced_length(a, axes));
-    lua_rawseti(L, shape, (lua_Integer)lua_rawlen(L, shape) + 1);
-    int rows = a->ndim ? lg_step(L, "permute", "vv", 1, order) : 1;
-    rows = lg_step(L, "sort", "v", lg_step(L, "reshape", "vv", rows, shape));
+    int rows = lg_step(L, "sort", "v", lg_push_rows(L, 1, axes));
     int there = lg_step(L, "logical_not", "v", lg_step(L, "isnan", "v", rows));
     lg_step(L, "to", "vs", lg_step(L, "sum", "vib", there, (int64_t)-1, 1), "float64");
     return rows;
@@ -256,7 +241,7 @@ static int quantiles(lua_State *L, const char *name, int idx, double whole)
 {
     struct lg_reduction r = {0};
     double q = whole / 2;
-    enum kn_quantile_method method = idx ? lg_check_quantile(L, name) : KN_LINEAR;
+    enum kn_quantile_method method = idx ? lg_check_quantile(L, name, false) : KN_LINEAR;
     bool list = idx && !lua_isnumber(L, idx);
     const struct rt_array *a = lg_check_form(L, 1);
     lg_check(L, kn_check_real(a, name, lg_error_box(L)));
@@ -265,7 +250,7 @@ static int quantiles(lua_State *L, const char *name, int idx, double whole)
     if (list) luaL_checktype(L, idx, LUA_TTABLE);
     enum rt_dtype t = widen(L);
     a = lg_form(L, 1);
-    int rows = push_ordered(L, a, r.axes), counts = lua_gettop(L), ndim;
+    int rows = push_ordered(L, r.axes), counts = lua_gettop(L), ndim;
     int64_t shape[RT_MAX_DIMS];
     lua_Integer count = list ? (lua_Integer)lua_rawlen(L, idx) : 1;
     lua_newtable(L);

@@ -24,9 +24,18 @@ struct rt_array *lg_push_statistic(lua_State *L, const struct rt_array *a, const
 /* Pushes the statistic of the array at 1, with the axes and the number in r, as r wants it: a value or an array and
  * returns 1. lang/statistics.c */
 int lg_reduce_to_statistic(lua_State *L, enum kn_statistic_kind kind, const struct lg_reduction *r);
-/* Makes the arguments of a quantile x, q, axis, keepdims, method, which may be (x, q, {axis = ...}) or (x, {q = ...}),
- * and returns the method, linear unless named. `what` is the function. lang/statistics.c */
-enum kn_quantile_method lg_check_quantile(lua_State *L, const char *what);
+/* The weights at idx for `a`: of its shape, or of one axis that is the one reduced; of dtype t where they are a table.
+ * Returns where they are, to broadcast. `what` is the function. lang/covariance.c */
+int lg_check_weights(lua_State *L, int idx, const char *what, const struct rt_array *a, const struct lg_reduction *r,
+                     enum rt_dtype t);
+/* Makes the arguments of a quantile x, q, axis, keepdims, method, weights, which may be (x, q, {axis = ...}) or (x, {q
+ * =
+ * ...}), and returns the method, linear unless named. `what` is the function, which takes no weights where these are
+ * not `weighted`. lang/quantile.c */
+enum kn_quantile_method lg_check_quantile(lua_State *L, const char *what, bool weighted);
+/* Pushes the array at the stack index x with the axes of the set behind the others and as one of them; returns where
+ * that is. lang/quantile.c */
+int lg_push_rows(lua_State *L, int x, unsigned axes);
 /* Pushes the only element of the array at the top of the stack, which is not needed any more. Returns 1. */
 int lg_push_number_of(lua_State *L);
 
@@ -43,6 +52,9 @@ const char *lg_reduction_options(const char *name);
 /* The arguments of a quantile, and its methods. */
 #define LG_QUANTILE(name)                                                                                              \
     "x:" name "(q [, axis [, keepdims [, method]]] | {axis=, keepdims=, method=})   gpu." name "(x, q, ...)"
+#define LG_WEIGHTED_QUANTILE(name)                                                                                     \
+    "x:" name "(q [, axis [, keepdims [, method [, weights]]]] | {axis=, keepdims=, method=, weights=})   gpu." name   \
+    "(x, q, ...)"
 #define LG_QUANTILE_DOC                                                                                                     \
     "Between two elements the method says what it is: \"linear\", the default, on the line between them, \"lower\" or "     \
     "\"higher\" one of them, \"midpoint\" their mean, \"nearest\" the nearer one. Hyndman and Fan's other ones are there, " \

@@ -4,7 +4,6 @@
 #include "kernels/statistics.h"
 #include "lang/lazy.h"
 #include "lang/reduce.h"
-#include "lang/closest.h"
 #include "lang/steps.h"
 
 int lg_reduce_to_statistic(lua_State *L, enum kn_statistic_kind kind, const struct lg_reduction *r)
@@ -78,79 +77,6 @@ static int count_nonzero(lua_State *L)
 {
     return plain(L, KN_COUNT_NONZERO);
 }
-
-enum kn_quantile_method lg_check_quantile(lua_State *L, const char *what)
-{
-    static const char *const names[] = {"q", "axis", "keepdims", "method", NULL};
-    const char *methods[KN_QUANTILE_METHODS + 1] = {NULL};
-    for (int i = 0; i < KN_QUANTILE_METHODS; i++) methods[i] = kn_quantile_rules[i].name;
-    bool named = lua_istable(L, 2) && lua_rawlen(L, 2) == 0 && (lua_pushnil(L), lua_next(L, 2));
-    if (named) lua_pop(L, 2);
-    lg_spread(L, named ? 2 : 3, what, named ? names : names + 1);
-    return (enum kn_quantile_method)lg_check_option(L, 5, "linear", methods);
-}
-
-/* The q's at idx, a number or a list or array of numbers, as doubles; pushes what keeps them. */
-static const double *push_quantiles(lua_State *L, int idx, int64_t *count, bool *list)
-{
-    *list = !lua_isnumber(L, idx);
-    *count = 1;
-    if (!*list) {
-        double *q = lua_newuserdatauv(L, sizeof *q, 0);
-        *q = lua_tonumber(L, idx);
-        return q;
-    }
-    if (!lua_istable(L, idx) && !lg_test_array(L, idx))
-        luaL_argerror(L, idx,
-                      lua_pushfstring(L, "a quantile from 0 to 1, or a list or array of them, expected, got %s",
-                                      lg_type_name(L, idx)));
-    if (lg_test_array(L, idx)) lg_check_array(L, idx);
-    const struct rt_array *a = lua_istable(L, idx)
-                                   ? lg_push_from_table(L, idx, RT_FLOAT64, rt_device_open("cpu", lg_error_box(L)))
-                                   : lg_check_array(L, idx);
-    if (a->ndim != 1) luaL_error(L, "quantiles are a number or a list of numbers, not an array of %d axes", a->ndim);
-    struct rt_array *wide = lg_new_array(L);
-    lg_check(L, kn_convert(a, RT_FLOAT64, rt_array_device(a), wide, lg_error_box(L)));
-    *count = wide->shape[0];
-    return lg_push_host_copy(L, wide);
-}
-
-/* The axes are at idx. */
-static int quantiles(lua_State *L, const char *what, int idx, const double *q, int64_t count, bool list,
-                     enum kn_quantile_method method)
-{
-    struct lg_reduction r;
-    const struct rt_array *a = lg_check_array(L, 1);
-    _Alignas(16) char element[RT_ELEMENT];
-    lg_check_reduction(L, idx, a->ndim, NULL, &r);
-    if (r.value && !list && kn_small_quantile(a, *q, method, element)) {
-        lg_push_scalar(L, a->dtype, element);
-        return 1;
-    }
-    struct rt_array *out = lg_new_array(L);
-    lg_check(L, kn_quantile(a, what, r.axes, r.keepdims, q, count, list, method, out, lg_error_box(L)));
-    return r.value && !list ? lg_push_number_of(L) : 1;
-}
-
-static int quantile(lua_State *L)
-{
-    if (lg_out(L, "quantile")) return 1;
-    int64_t count;
-    bool list;
-    lg_check_array(L, 1);
-    enum kn_quantile_method method = lg_check_quantile(L, "quantile");
-    const double *q = push_quantiles(L, 2, &count, &list);
-    return quantiles(L, "quantile", 3, q, count, list, method);
-}
-
-static int median(lua_State *L)
-{
-    if (lg_out(L, "median")) return 1;
-    const double half = 0.5;
-    return quantiles(L, "median", 2, &half, 1, false, KN_LINEAR);
-}
-
-/* ---- mode ---- */
 
 /* Pushes the numbers 1 to n along the axis of an array like a. */
 static int push_counting(lua_State *L, const struct rt_array *a, int axis, int64_t n)
@@ -251,12 +177,4 @@ const struct lg_function lg_statistics_functions[] = {
      "Over all elements they are Lua values, along an axis arrays. All NaN are one element, the greatest.",
      "local value, count = gpu.array({3, 1, 3, 1, 2}):mode()\nassert(value == 1 and count == 2)\n"
      "assert(gpu.array({{1, 2, 2}, {3, 3, 4}}):mode(2):equal(gpu.array({2, 3})))"},
-    {"median", median, "x:median([axis [, keepdims]])   gpu.median(x [, axis [, keepdims]])",
-     "The middle one of the elements in order, or the mean of the two in the middle; NaN where there is one.\n" LG_AXES_DOC,
-     "assert(gpu.array({5, 1, 3, 2}):median() == 2.5)"},
-    {"quantile", quantile, LG_QUANTILE("quantile"),
-     "The element that the part q of all is below; NaN where there is one.\n"
-     "q is from 0 to 1; a list of them gives an array whose first axis is theirs. " LG_QUANTILE_DOC LG_AXES_DOC,
-     "local x = gpu.array({4, 1, 3, 2})\nassert(x:quantile(0.5) == 2.5 and x:quantile({0, 1})[2] == 4)\n"
-     "assert(x:quantile(0.5, {method = 'lower'}) == 2)"},
     {0}};

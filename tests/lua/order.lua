@@ -215,6 +215,19 @@ for _, device in ipairs(t.devices()) do
     t.eq(gpu.zeros(0, 3, device):median(2).size, 0)
     t.raises("no elements", gpu.median, gpu.zeros(0, device))
     t.raises("from 0 to 1, not 1.5", gpu.quantile, gpu.zeros(3, device), 1.5)
+    local function weighed(weights, q, method)
+      local options = { weights = weights, method = method or "inverted_cdf" }
+      return gpu.quantile(gpu.array({ 3, 1, 2 }, device), q or 0.5, options)
+    end
+    t.eq(weighed { 5, 1, 1 }, 3)
+    t.eq(weighed({ 5, 0, 1 }, 0), 2)
+    t.eq(weighed({ 0.1, 0.7, 0.2 }, 0.7 / (0.7 + 0.2 + 0.1)), 1, "weights of a list are float64")
+    t.raises({ "method = \"inverted_cdf\" alone", "\"linear\"" }, weighed, { 1, 1, 1 }, 0.5, "linear")
+    t.raises({ "quantile: the weights have the shape (2,)", "(3,)" }, weighed, { 1, 1 })
+    t.raises("a weight is negative or NaN", weighed, { 1, -1, 1 })
+    t.raises("no sum above 0", weighed, { 0, 0, 0 })
+    t.raises("q is from 0 to 1, not 1.5", weighed, { 1, 1, 1 }, 1.5)
+    t.raises("no option 'weights'", gpu.nanquantile, gpu.zeros(3, device), 0.5, { weights = { 1, 1, 1 } })
     t.raises("from 0 to 1", gpu.quantile, gpu.zeros(3, device), { 0, nan })
   end)
 

@@ -92,8 +92,31 @@ def quantiles(r, g):
         yield f"gpu.array(h:nanquantile({listed}, {how}), 'float64')", {"h": holes}, want
 
 
+def weighted(r, g):
+    """Weights of the elements' shape and of one axis, some of them 0, and q where one ends and another begins."""
+    shape = r.choice([(1,), (2,), (7,), (2048,), (5, 9), (3, 1, 4), (2, 8, 3)])
+    x = np.round(g.standard_normal(shape) * 8).astype(r.choice(["float32", "float64", "int8", "int64"]))
+    axis = r.randrange(len(shape))
+    line, same = g.integers(0, 4, shape[axis]), g.integers(0, 4, shape)
+    line[0] += 1
+    same[(slice(None),) * axis + (0,)] += 1
+    q = [0, 1, 0.5, r.random(), r.randint(0, int(line.sum())) / int(line.sum())]
+    listed = "{" + ", ".join(f"{v!r}" for v in q) + "}"
+    for name, w in ("line", line), ("same", same):
+        how = f"{{axis = {axis + 1}, keepdims = true, method = 'inverted_cdf', weights = {name}}}"
+        want = np.quantile(x, q, axis, method="inverted_cdf", weights=w, keepdims=True).astype(float)
+        yield f"gpu.array(x:quantile({listed}, {how}), 'float64')", {"x": x, name: w}, want
+        if name == "same":
+            want = np.percentile(x, 100 * q[3], method="inverted_cdf", weights=w)
+            yield f"x:percentile({100 * q[3]!r}, {{method = 'inverted_cdf', weights = same}})", {"x": x, name: w}, want
+            if x.dtype.kind == "f":
+                holes = np.where(g.random(shape) < 0.1, np.nan, x).astype(x.dtype)
+                want = np.quantile(holes, q, axis, method="inverted_cdf", weights=w, keepdims=True).astype(float)
+                yield f"gpu.array(h:quantile({listed}, {how}), 'float64')", {"h": holes, name: w}, want
+
+
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("maker", [counts, different, selections, quantiles])
+@pytest.mark.parametrize("maker", [counts, different, selections, quantiles, weighted])
 def test_against_numpy(tmp_path, way, maker):
     device, env = WAYS[way]
     script, wants = [f"gpu.device('{device}')", "local function put(name, ...)",
