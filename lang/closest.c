@@ -215,16 +215,17 @@ static const char *synonym(lua_State *L, const char *name, int table, int other)
 
 const char *lg_push_synonym(lua_State *L, const char *name)
 {
+    static const char *const scopes[][2] = {
+        {"gpu", "gpu."}, {"array", "x:"}, {"event", "event:"}, {"stream", "stream:"}, {"graph", "graph:"}};
     for (size_t i = 0; i < sizeof synonyms / sizeof *synonyms; i++) {
         const char *here = synonyms[i][1];
         if (strcmp(name, synonyms[i][0]) != 0) continue;
         if (is_written(here)) return lua_pushstring(L, here);
-        const char *whole = lua_pushfstring(L, "gpu.%s", here);
-        if (lg_doc_by_name(L, whole)) return whole;
-        lua_pop(L, 1);
-        bool method = lg_doc_by_name(L, lua_pushfstring(L, "array.%s", here)) != NULL;
-        lua_pop(L, 1);
-        if (method) return lua_pushfstring(L, "x:%s", here);
+        for (size_t k = 0; k < sizeof scopes / sizeof *scopes; k++) {
+            const bool there = lg_doc_by_name(L, lua_pushfstring(L, "%s.%s", scopes[k][0], here)) != NULL;
+            lua_pop(L, 1);
+            if (there) return lua_pushfstring(L, "%s%s", scopes[k][1], here);
+        }
     }
     return NULL;
 }

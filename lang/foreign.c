@@ -1,5 +1,6 @@
 /* What ?word says of a word that has no documentation here because it is another library's or language's: NumPy's and
  * PyTorch's names, CUDA C's words, those of Python and C++. */
+#include <ctype.h>
 #include <string.h>
 #include "lang/closest.h"
 #include "lang/cuda.h"
@@ -23,25 +24,71 @@ static bool push_of_cuda(lua_State *L, const char *word)
     return true;
 }
 
-/* Words that stand for a subject, or for a piece of syntax. */
-static const char *const subjects[][2] = {
-    {"slice", "?indexing"}, {"slicing", "?indexing"}, {"slices", "?indexing"}, {"dtype", "?dtypes"},
-    {"python", "?lua"},     {"syntax", "?lua"},       {"for", "?lua"},         {"while", "?lua"},
-    {"if", "?lua"},         {"else", "?lua"},         {"elif", "?lua"},        {"elseif", "?lua"},
-    {"end", "?lua"},        {"function", "?lua"},     {"local", "?lua"},       {"lambda", "?lua"},
-    {"def", "?lua"},        {"class", "?lua"},        {"import", "?lua"},      {"try", "?lua"},
-    {"except", "?lua"},     {"loop", "?lua"},         {"loops", "?lua"},       {"dictionary", "?lua"},
-    {"string", "?lua"},     {"and", "?lua"},          {"or", "?lua"},          {"not", "?lua"},
-    {"nil", "?lua"},        {"thread", "?cuda"},      {"grid", "?cuda"},       {"block", "?cuda"},
-    {"launch", "?cuda"},    {"torch", "?numpy"},      {"pytorch", "?numpy"},   {"numba", "?cuda"},
-    {"pycuda", "?cuda"},    {"cupy", "?cuda"},        {"csv", "?files"},       {"npy", "?files"},
+/* Where subjects and pieces of syntax stand, and the words for them: in small letters, without hyphens, in the
+ * singular. */
+#define TUTORIAL(name) "the tutorial " name ".ipynb"
+static const struct {
+    const char *words, *where;
+} subjects[] = {
+    {"slice|slicing", "?indexing"},
+    {"dtype", "?dtypes"},
+    {"python|syntax|for|while|if|else|elif|elseif|end|function|local|lambda|def|class|import|try|except|loop|dictionary|"
+     "string|and|or|not|nil",
+     "?lua"},
+    {"thread|grid|block|launch|numba|pycuda|cupy", "?cuda"},
+    {"torch|pytorch", "?numpy"},
+    {"csv|npy", "?files"},
+    {"grid stride|grid stride loop|forall", "?kernel.forall, " TUTORIAL("01-first-kernel")},
+    {"coalescing|coalesced|coalesced acces|bank conflict|aos|soa", "?gpu.profile, " TUTORIAL("04-memory")},
+    {"roofline|stencil|constant memory|register|register pressure|spilling", TUTORIAL("04-memory")},
+    {"tiling|tile|tiled|gemm|sgemm", "?gpu.matmul, as a kernel " TUTORIAL("02-matmul")},
+    {"race|data race|race condition|racecheck|memcheck|cuda memcheck|synccheck|initcheck",
+     "?gpu.check, " TUTORIAL("03-explain")},
+    {"divergence|warp divergence|branch divergence", "?gpu.profile, ?gpu.trace, " TUTORIAL("03-explain")},
+    {"nvprof|nvvp|profiling|profiler|hotspot", "?gpu.profile, ?gpu.time, " TUTORIAL("03-explain")},
+    {"debug|debugger|debugging|breakpoint",
+     "?gpu.trace follows a warp, ?gpu.check finds what is wrong; cells have JupyterLab's debugger"},
+    {"prefix sum|inclusive scan|exclusive scan|compaction", "?cumsum, ?gpu.scan, " TUTORIAL("05-together")},
+    {"ballot|shuffle|warp shuffle|parallel reduction|privatization|privatisation", TUTORIAL("05-together")},
+    {"spmv|spmm|sparse matrix", "?to_sparse, ?sparse"},
+    {"unified memory|managed memory|prefetch|prefetching",
+     "arrays are on one device, with nothing to prefetch: ?devices; x:to(\"cpu\") copies"},
+    {"concurrency|asynchronou|pinned memory", "?gpu.stream, ?gpu.pinned, " TUTORIAL("07-from-cuda")},
+    {"cuda graph", "?gpu.graph, " TUTORIAL("07-from-cuda")},
+    {"monte carlo|heat equation", TUTORIAL("06-applications")},
+    {"kmean|k mean|clustering|nearest neighbor|nearest neighbour|knn",
+     "nearest = gpu.cdist(x, centres):argmin(2), and gpu.zeros_like(centres):index_add(1, nearest, x) adds rows up"},
+    {"regression|linear regression|least square|curve fitting", "?gpu.linalg.lstsq, ?polyfit"},
+    {"logistic regression|gradient descent|autograd|optimizer",
+     "p = x:matmul(w):sigmoid() and w:sub_(rate * x.T:matmul(p - y) / #x): nothing takes gradients by itself"},
+    {"pca|principal component", "?gpu.linalg.svd, ?gpu.linalg.eigh, ?cov"},
+    {"panda|dataframe|groupby|group by|pivot",
+     "columns are arrays: ?unique with inverse gives the group of each row, bincount(0, weights) their sums"},
+    {"dropna|missing value", "x[x:isnan():logical_not()], ?nanmean, ?nan_to_num"},
 };
 
-static const char *subject(const char *word)
+/* Pushes the word as the subjects have it. */
+static const char *push_plain(lua_State *L, const char *word)
 {
-    for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++)
-        if (strcmp(word, subjects[i][0]) == 0) return subjects[i][1];
-    return NULL;
+    luaL_Buffer b;
+    size_t n = strlen(word);
+    if (n > 3 && (word[n - 1] | 0x20) == 's') n--;
+    luaL_buffinit(L, &b);
+    for (size_t i = 0; i < n; i++)
+        luaL_addchar(&b, strchr("-_", word[i]) ? ' ' : (char)tolower((unsigned char)word[i]));
+    luaL_pushresult(&b);
+    return lua_tostring(L, -1);
+}
+
+static const char *subject(lua_State *L, const char *word)
+{
+    const char *plain = push_plain(L, word), *found = NULL;
+    const size_t n = strlen(plain);
+    for (size_t i = 0; i < sizeof subjects / sizeof *subjects && !found; i++)
+        for (const char *p = subjects[i].words; *p && !found; p += strcspn(p, "|"), p += *p == '|')
+            if (strncmp(p, plain, n) == 0 && (p[n] == '|' || !p[n])) found = subjects[i].where;
+    lua_pop(L, 1);
+    return found;
 }
 
 bool lg_push_foreign(lua_State *L, const char *word)
@@ -51,7 +98,7 @@ bool lg_push_foreign(lua_State *L, const char *word)
     const char *known = *word ? lg_push_synonym(L, word) : NULL;
     if (known)
         lua_pushfstring(L, "%s is written %s", word, known);
-    else if ((known = subject(word)) != NULL)
+    else if ((known = subject(L, word)) != NULL)
         lua_pushfstring(L, "on '%s': %s", word, known);
     else if (!push_of_cuda(L, word)) {
         known = lg_hint_word(word);

@@ -268,8 +268,10 @@ static bool add_written(lua_State *L, luaL_Buffer *b, const char *text)
     char name[80];
     bool method = strncmp(text, "x:", 2) == 0 || strncmp(text, "x.", 2) == 0;
     if (method) text += 2;
-    size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_.");
+    size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_.:");
     snprintf(name, sizeof name, "%s%.*s", method ? "array." : "", (int)n, text);
+    char *colon = strchr(name, ':'); /* event:elapsed */
+    if (colon) *colon = '.';
     const struct lg_function *row = lg_doc_by_name(L, name);
     if (row) add_summary(b, name, row);
     return row != NULL;
@@ -294,17 +296,41 @@ static bool add_foreign(lua_State *L, luaL_Buffer *b, const char *const *names, 
     return listed;
 }
 
-/* Adds the names that go best with the word. */
-static void add_best(lua_State *L, luaL_Buffer *b, const char *const *names, size_t count, const char *word, int best)
+/* Adds the names that go best with the words, some of what was asked for. */
+static void add_best(lua_State *L, luaL_Buffer *b, const char *const *names, size_t count, const char *asked,
+                     const char *words, int best)
 {
     int listed = 0;
-    lua_pushfstring(L, best == 1 ? "functions of %s:\n" : "nothing is called '%s'; it occurs in\n", word);
+    if (best == 1)
+        lua_pushfstring(L, "functions of %s:\n", words);
+    else if (strcmp(asked, words) == 0)
+        lua_pushfstring(L, "nothing is called '%s'; it occurs in\n", asked);
+    else
+        lua_pushfstring(L, "nothing is called '%s'; '%s' occurs in\n", asked, words);
     luaL_addvalue(b);
     for (int rank = best; rank <= (best == 1 ? 1 : 3); rank++)
-        listed = add_found(L, b, names, count, word, rank, listed);
+        listed = add_found(L, b, names, count, words, rank, listed);
     if (best == 1 || listed <= FOUND_LINES) return;
     lua_pushfstring(L, "... and %d more\n", listed - FOUND_LINES);
     luaL_addvalue(b);
+}
+
+/* Pushes the words of a name or a phrase that occur anywhere, one after the other as long as something has all of them.
+ */
+static const char *push_occurring(lua_State *L, const char *const *names, size_t count, const char *phrase)
+{
+    static const char between[] = " -_";
+    lua_pushliteral(L, "");
+    for (const char *p = phrase + strspn(phrase, between); *p; p += strspn(p, between)) {
+        const size_t n = strcspn(p, between);
+        const char *before = lua_tostring(L, -1);
+        lua_pushlstring(L, p, n);
+        lua_pushfstring(L, *before ? "%s %s" : "%s%s", before, lua_tostring(L, -1));
+        lua_remove(L, -2);
+        p += n;
+        lua_remove(L, n > 2 && best_rank(L, names, count, lua_tostring(L, -1)) < 4 ? -2 : -1);
+    }
+    return lua_tostring(L, -1);
 }
 
 bool lg_push_found(lua_State *L, const char *word)
@@ -322,12 +348,17 @@ bool lg_push_found(lua_State *L, const char *word)
     const char **names = push_sorted_names(L, &count);
     int best = best_rank(L, names, count, word);
     const char *foreign = best > 1 && lg_push_foreign(L, word) ? lua_tostring(L, -1) : NULL;
+    const char *words = word;
+    if (best == 4 && !foreign) {
+        words = push_occurring(L, names, count, word);
+        best = best_rank(L, names, count, words);
+    }
     bool found = best < 4 || foreign, more = found;
     luaL_buffinit(L, &b);
     if (foreign)
         more = add_foreign(L, &b, names, count, word, foreign);
     else
-        add_best(L, &b, names, count, word, best);
+        add_best(L, &b, names, count, word, words, best);
     if (more)
         luaL_addstring(&b, "gpu.help \"name\" tells more about one of them.");
     else

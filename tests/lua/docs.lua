@@ -112,6 +112,31 @@ t.test("help on a module, and on words", function()
   t.eq(help("np.arange"):match("^[^\n]*"), "arange is written gpu.range(0, n - 1), with both ends")
   assert(help("astype"):find("\narray.to ", 1, true) and help("vstack"):find("\ngpu.sparse.vstack ", 1, true))
   assert(help("__syncthreads"):find("void __syncthreads()", 1, true) and help("for"):find("?lua", 1, true))
+  assert(help("elapsed_time"):find("elapsed_time is written event:elapsed\nevent.elapsed  ", 1, true))
+  -- Subjects, in their spellings, and where they stand.
+  local tutorials = {}
+  for word in ("slices|csv|grid-stride|coalescing|bank conflicts|Roofline|tiling|race_condition|divergence|nvprof|debugger|prefix sum|"
+    .. "ballot|spmv|unified memory|pinned memory|CUDA graphs|monte carlo|k-means|linear regression|logistic regression|PCA|pandas|dropna")
+    :gmatch("[^|]+") do
+    local text = help(word)
+    assert(text:find("on '" .. word .. "': ", 1, true), text)
+    for name in text:gmatch("?([%w_.]+)") do help((name:gsub("%.$", ""))) end
+    local notebook = text:match("the tutorial (%S+)")
+    if notebook then tutorials[notebook] = assert(io.open("tutorials/" .. notebook)):close() end
+  end
+  assert(tutorials["01-first-kernel.ipynb"] and tutorials["07-from-cuda.ipynb"])
+  local x, centres = gpu.array { { 0, 1 }, { 4, 4 }, { 1, 0 } }, gpu.array { { 0, 0 }, { 5, 5 } }
+  local y, w, p, rate = gpu.array({ { 0 }, { 1 }, { 0 } }), gpu.zeros(2, 1), nil, 0.5
+  local env = setmetatable({ x = x, centres = centres, y = y, w = w, rate = rate }, { __index = _G })
+  local sums = assert(load(help("kmeans"):match("': (.-), and ") .. " return " .. help("kmeans"):match("and (gpu.-%b()%S-%b())"), "", "t", env))()
+  t.same(sums:totable(), { { 1, 1 }, { 4, 4 } })
+  assert(load(help("logistic regression"):match("': (.-):? nothing"):gsub(" and ", " "):gsub(":$", ""), "", "t", env))()
+  assert(env.p.size == 3 and w[{ 1, 1 }] > 0)
+  -- What occurs nowhere as a whole is looked for by those of its words that do.
+  local standard = help("standard-deviation")
+  assert(standard:find("nothing is called 'standard-deviation'; 'standard deviation' occurs in\n", 1, true) and standard:find("\narray.std ", 1, true))
+  assert(help("eigenvalue qwertz"):find("nothing is called 'eigenvalue qwertz'; 'eigenvalue' occurs in\n", 1, true))
+  t.raises("did you mean 'array.argmax'?", gpu.help, "array.argmx")
   -- Those with the word in their name come first.
   local names, texts = help("conv"), false
   for name in names:gmatch("\n([%w_.]+)  +%S") do
