@@ -150,7 +150,7 @@ WITHIN(cos_c128, COS_C128, c128, BEYOND_SIN_C128, cos_turned_c128)
 /* Of float32 the range is one of bits, which `key` has counted from 0, so that the greatest says of all; it is asked
  * more seldom, as the loops are short. */
 #define LONG_PART 1024
-#define NEAR(name, beyond, key, limit)                                                                                 \
+#define NEAR_BY(name, beyond, key, limit, compute)                                                                     \
     static void name##_near_loop(void *out, const void *pa, const void *pb, const void *pc, size_t n)                  \
     {                                                                                                                  \
         for (size_t begin = 0; begin < n; begin += LONG_PART) {                                                        \
@@ -166,21 +166,26 @@ WITHIN(cos_c128, COS_C128, c128, BEYOND_SIN_C128, cos_turned_c128)
                 beyond(to, from, pb, pc, part);                                                                        \
                 continue;                                                                                              \
             }                                                                                                          \
-            EACH_OF(to[i] = name##_near(from[i]))                                                                      \
+            compute                                                                                                    \
         }                                                                                                              \
     }
-#define SIZE_BITS  bits & 0x7fffffff
-#define ABOVE_TINY bits - 0x800000          /* of positive numbers with leading digits up to the greatest one */
-NEAR(exp, EXP_F32, SIZE_BITS, 0x42ae0000)   /* 87 */
-NEAR(exp2, EXP2_F32, SIZE_BITS, 0x42fc0000) /* 126 */
+#define NEAR(name, beyond, key, limit) NEAR_BY(name, beyond, key, limit, EACH_OF(to[i] = name##_near(from[i])))
+#define SIZE_BITS                      bits & 0x7fffffff
+#define ABOVE_SMALL                    (bits & 0x7fffffff) - 0x21800000 /* of sizes from 2^-60 to the greatest one */
+#define ABOVE_TINY                     bits - 0x800000 /* of positive numbers with leading digits up to the greatest one */
+NEAR(exp, EXP_F32, SIZE_BITS, 0x42ae0000)              /* 87 */
+NEAR(exp2, EXP2_F32, SIZE_BITS, 0x42fc0000)            /* 126 */
 NEAR(log, LOG_F32, ABOVE_TINY, 0x7effffff)
 NEAR(log2, LOG2_F32, ABOVE_TINY, 0x7effffff)
 NEAR(log10, LOG10_F32, ABOVE_TINY, 0x7effffff)
+NEAR_BY(cbrt, CBRT_F32, ABOVE_SMALL, 0x5dffffff, float y[LONG_PART];
+        EACH_OF(y[i] = cbrt_first(fabsf(from[i]))) EACH_OF(to[i] = copysignf(cbrt_last(fabsf(from[i]), y[i]), from[i])))
 #define EXP_F32   exp_near_loop
 #define EXP2_F32  exp2_near_loop
 #define LOG_F32   log_near_loop
 #define LOG2_F32  log2_near_loop
 #define LOG10_F32 log10_near_loop
+#define CBRT_F32  cbrt_near_loop
 
 /* Logarithms of positive numbers with leading digits. */
 #define PLAIN(name, beyond)                                                                                            \
@@ -266,34 +271,44 @@ REMAINDERS(mod_few_f64, MOD_F64, floored_fmod_f64)
 /* Powers whose exponents are within +-32, of numbers from 2^-31 to 2^31: as what is beyond 0 then has its highest bit
  * set. `digits` is how many bits stand before those behind the leading digit. */
 #define NEAR_POWERS(name, TYPE, BITS, bits, digits)                                                                    \
-    static int name##_are_near(const TYPE *from, const TYPE *other, size_t n)                                          \
+    /* The highest bit of a power without digits behind the leading one. */                                            \
+    static inline BITS name##_bare(TYPE power)                                                                         \
+    {                                                                                                                  \
+        const BITS behind = bits(power) << (digits);                                                                   \
+        return (behind - 1) & ~behind;                                                                                 \
+    }                                                                                                                  \
+    static int name##_are_near(const TYPE *from, const TYPE *other, size_t n, int *bare)                               \
     {                                                                                                                  \
         const BITS least = bits((TYPE)0x1p-31), span = bits((TYPE)0x1p31) - least, limit = bits((TYPE)32);             \
-        BITS outside = 0;                                                                                              \
+        BITS outside = 0, some = 0;                                                                                    \
         for (size_t i = 0; i < n; i++) {                                                                               \
             const BITS v = bits(from[i]) - least;                                                                      \
             outside |= v | (span - v) | (limit - (bits(other[i]) & ~(BITS)0 >> 1));                                    \
+            some |= name##_bare(other[i]);                                                                             \
         }                                                                                                              \
+        *bare = some >> (8 * sizeof some - 1) != 0;                                                                    \
         return outside >> (8 * sizeof outside - 1) == 0;                                                               \
     }                                                                                                                  \
     static size_t name##_count(const TYPE *other, size_t n)                                                            \
     {                                                                                                                  \
-        BITS none = 0;                                                                                                 \
+        BITS some = 0;                                                                                                 \
         size_t count = 0;                                                                                              \
-        for (size_t i = 0; i < n; i++) {                                                                               \
-            const BITS behind = bits(other[i]) << (digits);                                                            \
-            none |= (behind - 1) & ~behind;                                                                            \
-        }                                                                                                              \
-        for (size_t i = 0; i < n && none >> (8 * sizeof none - 1); i++) count += SIMPLE(other[i]);                     \
+        for (size_t i = 0; i < n; i++) some |= name##_bare(other[i]);                                                  \
+        for (size_t i = 0; i < n && some >> (8 * sizeof some - 1); i++) count += SIMPLE(other[i]);                     \
         return count;                                                                                                  \
     }
 NEAR_POWERS(pow_f32, float, uint32_t, rt_float_bits, 9)
 NEAR_POWERS(pow_f64, double, uint64_t, bits_of_double, 12)
 
 /* Powers of positive numbers, and of those the simple exponents; an output may be an operand's block, so what is a
- * power waits elsewhere until the others are known. Those of float64 are found in two steps. */
-#define WHOLE_POWERS(name) EACH_OF(found[i] = name##_f32(from[i], other[i]))
-#define STEPS_OF_POWERS(by)                                                                                            \
+ * power waits elsewhere until the others are known. They are found in two steps. */
+#define STEPS_OF_POWERS_F32(by)                                                                                        \
+    {                                                                                                                  \
+        double y[PART];                                                                                                \
+        EACH_OF(y[i] = pow_first(from[i], other[i]))                                                                   \
+        EACH_OF(found[i] = (float)by(y[i]))                                                                            \
+    }
+#define STEPS_OF_POWERS_F64(by)                                                                                        \
     {                                                                                                                  \
         double high[PART], low[PART];                                                                                  \
         EACH_OF(const struct pair l = log2_pair(parts_of(from[i])); high[i] = l.high; low[i] = l.low)                  \
@@ -325,14 +340,14 @@ NEAR_POWERS(pow_f64, double, uint64_t, bits_of_double, 12)
             size_t part = n - begin < PART ? n - begin : PART;                                                         \
             const TYPE *from = (const TYPE *)pa + begin, *other = (const TYPE *)pb + begin;                            \
             TYPE *to = (TYPE *)out + begin, powers[PART];                                                              \
-            int near = pow_##kind##_are_near(from, other, part), positive = 1;                                         \
+            int bare, near = pow_##kind##_are_near(from, other, part, &bare), positive = 1;                            \
             for (size_t i = 0; i < part && !near; i++)                                                                 \
                 positive &= (from[i] >= least) & (from[i] < __builtin_inff()) & (fabs(other[i]) <= 0x1p70f);           \
             if (!positive) {                                                                                           \
                 beyond(to, from, other, pc, part);                                                                     \
                 continue;                                                                                              \
             }                                                                                                          \
-            size_t simple = pow_##kind##_count(other, part);                                                           \
+            size_t simple = bare ? pow_##kind##_count(other, part) : 0;                                                \
             TYPE *found = simple > 0 ? powers : to;                                                                    \
             if (simple == part) {                                                                                      \
                 memset(powers, 0, sizeof powers);                                                                      \
@@ -344,9 +359,10 @@ NEAR_POWERS(pow_f64, double, uint64_t, bits_of_double, 12)
             if (simple > 0) name##_simple(to, from, other, powers, part, simple);                                      \
         }                                                                                                              \
     }
-POWERS(pow_positive_f32, POW_F32, f32, float, 0x1p-126f, WHOLE_POWERS(pow_near), WHOLE_POWERS(pow_plain))
-POWERS(pow_positive_f64, POW_F64, f64, double, 0x1p-1022, STEPS_OF_POWERS(near_power_of_log),
-       STEPS_OF_POWERS(power_of_log))
+POWERS(pow_positive_f32, POW_F32, f32, float, 0x1p-126f, STEPS_OF_POWERS_F32(exp2_close),
+       STEPS_OF_POWERS_F32(exp2_wide))
+POWERS(pow_positive_f64, POW_F64, f64, double, 0x1p-1022, STEPS_OF_POWERS_F64(near_power_of_log),
+       STEPS_OF_POWERS_F64(power_of_log))
 #define POW_F32 pow_positive_f32
 #define POW_F64 pow_positive_f64
 

@@ -168,17 +168,16 @@ static inline float logaddexp2_f32(float a, float b)
     return (float)(a == b ? a + 1.0 : v);
 }
 
-/* Of 2^-126 <= a < infinity. */
-static inline float pow_plain_f32(float a, float b)
+/* The two steps of a^b = 2^(b log2(a)) of 2^-126 <= a < infinity; the second where the result is from 2^-1000 to
+ * 2^1000, else exp2_wide. */
+static inline double pow_first(float a, float b)
 {
-    return (float)exp2_wide(log2_of(parts_of((double)a)) * (double)b);
+    return log2_of(parts_of((double)a)) * (double)b;
 }
 
-/* Where the result is from 2^-1000 to 2^1000. */
-static inline float pow_near_f32(float a, float b)
+static inline double exp2_close(double x)
 {
-    double x = log2_of(parts_of((double)a)) * (double)b;
-    return (float)exp2_of(x, x + ROUNDER);
+    return exp2_of(x, x + ROUNDER);
 }
 
 /* |a|^b by the logarithm, negative where a is and b is odd. Of 0 and infinity the logarithms are numbers so large that

@@ -294,19 +294,29 @@ static inline float atanh_f32(float a)
     return x <= 1 ? copysignf(v, a) : __builtin_nanf("");
 }
 
-/* As cbrt_f64: the root t = x y^2, mended by what its cube lacks of x, where y is x^(-1/3) but for 6e-6. Small numbers
- * are made larger by 2^48, so that no product here is too small. */
+/* As cbrt_f64, in two steps: y, which is x^(-1/3) but for 6e-6, and the root t = x y^2, mended by what its cube lacks
+ * of x; of x from 2^-60 on, so that no product here is too small. */
+ALWAYS_INLINE float cbrt_first(float x)
+{
+    uint32_t third = (uint32_t)(int32_t)((float)(int32_t)rt_float_bits(x) * 0x1.555556p-2f);
+    float y = rt_float_from_bits(0x54a1f000 - third), lacks = fmaf_(-(x * y), y * y, 1);
+    return fmaf_(y * lacks, fmaf_(fmaf_(0x1.660050p-3f, lacks, 0x1.c9d362p-3f), lacks, 0x1.5553aap-2f), y);
+}
+
+ALWAYS_INLINE float cbrt_last(float x, float y)
+{
+    float yy = y * y, t = x * yy, square = t * t;
+    float left = fmaf_(-fmaf_(t, t, -square), t, fmaf_(-square, t, x));
+    return fmaf_(left * yy, 0x1.555556p-2f, t);
+}
+
+/* Small numbers are made larger by 2^48. */
 static inline float cbrt_f32(float a)
 {
     float x = fabsf(a);
     int small = x < 0x1p-60f;
     x = small ? x * 0x1p48f : x;
-    uint32_t third = (uint32_t)(int32_t)((float)(int32_t)rt_float_bits(x) * 0x1.555556p-2f);
-    float y = rt_float_from_bits(0x54a1f000 - third), lacks = fmaf_(-(x * y), y * y, 1);
-    y = fmaf_(y * lacks, fmaf_(fmaf_(0x1.660050p-3f, lacks, 0x1.c9d362p-3f), lacks, 0x1.5553aap-2f), y);
-    float yy = y * y, t = x * yy, square = t * t;
-    float left = fmaf_(-fmaf_(t, t, -square), t, fmaf_(-square, t, x));
-    t = fmaf_(left * yy, 0x1.555556p-2f, t);
+    float t = cbrt_last(x, cbrt_first(x));
     t = small ? t * 0x1p-16f : t;
     return (a == 0) | !(fabsf(a) < __builtin_inff()) ? a : copysignf(t, a);
 }
