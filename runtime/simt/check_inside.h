@@ -104,8 +104,7 @@ struct simt_check {
     struct table scoped_words;  /* of global memory */
     _Atomic uint64_t *spots;    /* where something was released, by number: check_order.c; NULL: nothing is */
     _Atomic uint32_t seen_work; /* check_seen.c */
-    _Atomic uint64_t seen_sets;
-    _Atomic bool coarse; /* order goes by numbers from now on */
+    _Atomic bool coarse;        /* order goes by numbers from now on */
     /* releases: by an atomic or volatile write behind a fence */
     _Atomic uint64_t releases;
     _Atomic uint64_t objects[OBJECTS];  /* the last release there */

@@ -122,6 +122,11 @@ void simt_order_fence(struct block *b, unsigned warp, uint32_t m)
     struct seen_set *s = NULL;
     unsigned last = UINT_MAX; /* whose that is */
     if (!b->check->hands_on || (!b->order && !b->meets_partly && !b->reach)) return;
+    if (!b->meets_partly && !b->reach && !b->clocks) {
+        struct order *of = b->order + warp * SIMT_WARP;
+        EACH_LANE(l, m) set_fenced(&of[l], of[l].knows);
+        return;
+    }
     EACH_LANE(l, m)
     {
         if (last == UINT_MAX || simt_check_lanes_differ(b, warp, l, last)) find_seen(b, warp * SIMT_WARP + l, &s);
@@ -252,19 +257,31 @@ void simt_order_end(struct simt_check *c)
 }
 
 /* ---- what a thread releases ---- */
-/* NULL: there was no fence. */
-static struct seen_set *releases_of(struct block *b, unsigned thread)
+static bool has_fence(struct block *b, unsigned thread)
 {
     struct fence f = simt_check_fence_of(b, thread);
-    struct order *o = f.time || f.block_time ? order_of(b, thread) : NULL;
+    return (f.time || f.block_time) && order_of(b, thread);
+}
+
+/* What its last fence itself ordered; how many items. */
+static size_t fence_items(const struct block *b, unsigned thread, struct fence f, uint64_t items[3])
+{
     unsigned block = record_block(b->id);
-    uint64_t items[3];
     size_t n = 0;
-    if (!o) return NULL;
-    if (o->releases && !memcmp(&o->fence, &f, sizeof f)) return o->releases;
     if (f.block_time) items[n++] = seen_item(block, SEEN_BLOCK, 0, f.block_time);
     if (f.warp_time) items[n++] = seen_item(block, SEEN_WARP + thread / SIMT_WARP, 0, f.warp_time);
     if (f.time) items[n++] = seen_item(block, SEEN_THREAD + thread, 0, f.time);
+    return n;
+}
+
+/* There was one. */
+static struct seen_set *releases_of(struct block *b, unsigned thread)
+{
+    struct fence f = simt_check_fence_of(b, thread);
+    struct order *o = &b->order[thread];
+    uint64_t items[3];
+    if (o->releases && !memcmp(&o->fence, &f, sizeof f)) return o->releases;
+    size_t n = fence_items(b, thread, f, items);
     simt_seen_hold(&o->releases, o->fenced);
     simt_seen_add(b->check, &o->releases, items, n);
     o->fence = f;
@@ -280,9 +297,9 @@ struct strong {
     uint64_t stripes;               /* that are locked, by bits */
     uint64_t expected[SIMT_WARP];   /* of compare-and-swaps */
     uint32_t failing;               /* likewise, without results */
-    bool swaps;
-    unsigned log, places; /* of a place's bytes; of a lane's places */
-    struct {              /* the last that a lane came to know, and what from */
+    bool swaps, alone;              /* alone: one lane */
+    unsigned log, places;           /* of a place's bytes; of a lane's places */
+    struct {                        /* the last that a lane came to know, and what from */
         struct seen_set *knew, *comes, *then;
     } same;
 };
@@ -356,6 +373,11 @@ static void learn(struct strong *s, unsigned lane, struct order_place *p)
     if (knew == p->comes) return;
     if (!b->tags.slow) simt_shared_flush(b);
     b->learned = true;
+    if (s->alone) {
+        simt_seen_join(b->check, &o->knows, p->comes);
+        b->order_apart |= o->knows != knew;
+        return;
+    }
     if (s->same.then && s->same.knew == knew && s->same.comes == p->comes) {
         simt_seen_hold(&o->knows, s->same.then);
     } else {
@@ -367,13 +389,13 @@ static void learn(struct strong *s, unsigned lane, struct order_place *p)
     b->order_apart |= o->knows != knew;
 }
 
-/* The thread wrote what is there; if it updated that, what came with it still does. */
-static void release(struct strong *s, unsigned lane, struct order_place *p, struct seen_set *mine)
+/* The thread wrote what is there; if it updated that, what came with it still does. `fenced`: it had a fence. */
+static void release(struct strong *s, unsigned lane, struct order_place *p, bool fenced)
 {
     struct block *b = s->access->block;
     unsigned thread = (unsigned)s->access->warp->index * SIMT_WARP + lane;
     bool updates = s->access->kind == ACCESS_ATOMIC;
-    if (!mine) {
+    if (!fenced) {
         if (updates) return;
         simt_seen_let_go(&p->comes);
         p->last = 0;
@@ -383,11 +405,18 @@ static void release(struct strong *s, unsigned lane, struct order_place *p, stru
     unsigned object = object_of(b->check, s->spot[lane], s->access->bytes, true);
     const uint64_t itself = seen_item(record_block(b->id), SEEN_THREAD + thread, object, now);
     if (!updates) {
-        simt_seen_hold(&p->comes, mine);
+        simt_seen_hold(&p->comes, releases_of(b, thread));
         p->last = itself;
         return;
     }
-    simt_seen_join(b->check, &p->comes, mine); /* which most often says what came already */
+    if (p->comes == b->order[thread].fenced) { /* as where it lets go of a lock: no item of after its fence is there */
+        uint64_t items[4];
+        size_t n = fence_items(b, thread, simt_check_fence_of(b, thread), items);
+        items[n++] = itself;
+        simt_seen_extend(b->check, &p->comes, items, n);
+        return;
+    }
+    simt_seen_join(b->check, &p->comes, releases_of(b, thread)); /* which most often says what came already */
     simt_seen_add(b->check, &p->comes, &itself, 1);
 }
 
@@ -435,12 +464,12 @@ static void follow(struct strong *s, unsigned lane)
 {
     const struct access *a = s->access;
     bool writes = a->kind != ACCESS_READ && !has_failed(s, lane);
-    struct seen_set *mine = writes ? releases_of(a->block, (unsigned)a->warp->index * SIMT_WARP + lane) : NULL;
+    bool fenced = writes && has_fence(a->block, (unsigned)a->warp->index * SIMT_WARP + lane);
     for (unsigned k = 0; k < s->places; k++) {
         uint64_t key = (s->spot[lane] >> s->log) + k + 1;
-        struct order_place *p = find(a->check, s->table[lane], key, mine != NULL);
+        struct order_place *p = find(a->check, s->table[lane], key, fenced);
         if (p && a->kind != ACCESS_WRITE) learn(s, lane, p);
-        if (p && writes) release(s, lane, p, mine);
+        if (p && writes) release(s, lane, p, fenced);
     }
 }
 
@@ -462,6 +491,7 @@ enum event simt_order_strong(struct access *a, uint32_t *m)
     struct simt_check *c = a->check;
     struct strong s; /* what it has of lanes is made for some */
     s.access = a;
+    s.alone = !(*m & (*m - 1));
     s.lanes = s.failing = 0;
     s.stripes = 0;
     s.log = c->narrow_strong ? 0 : 2;

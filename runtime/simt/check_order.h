@@ -24,6 +24,8 @@ void simt_seen_let_go(struct seen_set **at);
 void simt_seen_hold_all(struct seen_set **at, size_t apart, unsigned n, struct seen_set *s);
 /* *to comes to say what n items say, or another set; those are in order, as simt_seen_sort puts them. */
 void simt_seen_add(struct simt_check *c, struct seen_set **to, const uint64_t *items, size_t n);
+/* The same of at least one item, none of which it says. */
+void simt_seen_extend(struct simt_check *c, struct seen_set **to, const uint64_t *items, size_t n);
 void simt_seen_join(struct simt_check *c, struct seen_set **to, struct seen_set *more);
 /* Does it tell of this block alone? */
 bool simt_seen_only(const struct seen_set *s, unsigned block);

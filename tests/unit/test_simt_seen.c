@@ -1,0 +1,141 @@
+/* Sets of what threads have seen: whatever is added and joined, in whichever order, they say what tables say in which
+ * every time has its place; and one that others share stays as it is. */
+#include "runtime/simt/check_order.h"
+#include "tests/unit/test.h"
+
+enum { BLOCKS = 3, THREADS = 64, OBJECTS_SEEN = 3, SETS = 8, STEPS = 20000 };
+
+struct table_of_times {
+    uint32_t block[BLOCKS], warp[BLOCKS][THREADS / SIMT_WARP], thread[BLOCKS][THREADS][OBJECTS_SEEN];
+};
+
+static uint64_t state = 1;
+static unsigned below(unsigned n)
+{
+    state = state * UINT64_C(6364136223846793005) + 1442695040888963407;
+    return (unsigned)(state >> 33) % n;
+}
+
+static void raise_to(uint32_t *at, uint32_t time)
+{
+    if (*at < time) *at = time;
+}
+
+/* An item, which the table comes to say, too. */
+static uint64_t draw(struct table_of_times *t, uint32_t time)
+{
+    unsigned b = below(BLOCKS), who = below(THREADS), object = below(OBJECTS_SEEN), kind = below(20);
+    if (kind == 0) {
+        raise_to(&t->block[b], time);
+        return seen_item(b + 1, SEEN_BLOCK, 0, time);
+    }
+    if (kind == 1) {
+        raise_to(&t->warp[b][who / SIMT_WARP], time);
+        return seen_item(b + 1, SEEN_WARP + who / SIMT_WARP, 0, time);
+    }
+    raise_to(&t->thread[b][who][object], time);
+    return seen_item(b + 1, SEEN_THREAD + who, object, time);
+}
+
+static void join_tables(struct table_of_times *to, const struct table_of_times *from)
+{
+    uint32_t *a = (uint32_t *)to;
+    const uint32_t *b = (const uint32_t *)from;
+    for (size_t k = 0; k < sizeof *to / sizeof *a; k++) raise_to(&a[k], b[k]);
+}
+
+/* Are they of one opinion? An object's item may have given way to one of the whole thread, which is asked for, too. */
+static void compare(const struct seen_set *s, const struct table_of_times *t, uint32_t newest)
+{
+    for (int k = 0; k < 40; k++) {
+        unsigned b = below(BLOCKS), who = below(THREADS), object = below(OBJECTS_SEEN);
+        uint32_t time = below(below(2) ? 8 : newest + 2);
+        record r = (record)(b + 1) << BLOCK_AT | (record)time << TIME_AT | (record)who << THREAD_AT;
+        uint32_t known = t->block[b];
+        raise_to(&known, t->warp[b][who / SIMT_WARP]);
+        raise_to(&known, t->thread[b][who][0]);
+        if (object) raise_to(&known, t->thread[b][who][object]);
+        CHECK_INT(s && (simt_seen_has(s, r, 0) || (object && simt_seen_has(s, r, object))), time < known);
+    }
+    if (!s) return;
+    for (unsigned b = 0; b < BLOCKS; b++) {
+        bool others = false;
+        for (unsigned o = 0; o < BLOCKS; o++) {
+            const struct table_of_times none = {0};
+            if (o == b) continue;
+            others |= t->block[o] || memcmp(t->warp[o], none.warp[o], sizeof none.warp[o]) ||
+                      memcmp(t->thread[o], none.thread[o], sizeof none.thread[o]);
+        }
+        CHECK_INT(simt_seen_only(s, b + 1), !others);
+    }
+}
+
+static void change(struct simt_check *c, struct seen_set **sets, struct table_of_times *tables, uint32_t time)
+{
+    unsigned to = below(SETS), from = below(SETS);
+    uint64_t items[20];
+    size_t n = 1 + below(below(8) ? 3 : 20);
+    switch (below(8)) {
+    case 0:
+        simt_seen_hold(&sets[to], sets[from]);
+        tables[to] = tables[from];
+        break;
+    case 1:
+        simt_seen_join(c, &sets[to], sets[from]);
+        join_tables(&tables[to], &tables[from]);
+        break;
+    case 2: /* what is newer than all is said by none */
+        items[0] = draw(&tables[to], time);
+        simt_seen_extend(c, &sets[to], items, 1);
+        break;
+    case 3:
+        if (below(50)) break;
+        simt_seen_let_go(&sets[to]);
+        tables[to] = (struct table_of_times){0};
+        break;
+    default:
+        for (size_t k = 0; k < n; k++) items[k] = draw(&tables[to], 1 + below(below(2) ? 6 : time));
+        simt_seen_add(c, &sets[to], items, simt_seen_sort(items, n));
+    }
+    compare(sets[to], &tables[to], time);
+    compare(sets[from], &tables[from], time);
+}
+
+TEST(sets_say_what_tables_say)
+{
+    struct simt_check *c = calloc(1, sizeof *c);
+    struct seen_set *sets[SETS] = {0};
+    struct table_of_times *tables = calloc(SETS, sizeof *tables);
+    for (uint32_t k = 0; k < STEPS; k++) change(c, sets, tables, k % 1000 + 1);
+    CHECK(!atomic_load(&c->no_memory));
+    for (int k = 0; k < SETS; k++) simt_seen_let_go(&sets[k]);
+    free(tables);
+    free(c);
+}
+
+/* A chain of takers of a lock is copied now and then: so few links that a look at all of them costs little. */
+TEST(a_set_knows_which_it_came_from)
+{
+    struct simt_check *c = calloc(1, sizeof *c);
+    struct seen_set *s = NULL, *first = NULL, *before = NULL;
+    for (uint32_t k = 0; k < 100; k++) {
+        uint64_t item = seen_item(1, SEEN_THREAD + k, 0, 5);
+        simt_seen_hold(&before, s);
+        simt_seen_extend(c, &s, &item, 1);
+        if (k == 40) simt_seen_hold(&first, s);
+        struct seen_set *was = s;
+        simt_seen_join(c, &s, before); /* which it says */
+        CHECK(s == was);
+        if (before) simt_seen_join(c, &before, s); /* which says all */
+        CHECK(!before || before == s);
+    }
+    for (uint32_t k = 0; k < 100; k++) {
+        record r = (record)1 << BLOCK_AT | (record)4 << TIME_AT | (record)k << THREAD_AT;
+        CHECK_INT(simt_seen_has(first, r, 0), k <= 40);
+        CHECK(simt_seen_has(s, r, 0));
+    }
+    simt_seen_let_go(&s);
+    simt_seen_let_go(&first);
+    simt_seen_let_go(&before);
+    free(c);
+}
