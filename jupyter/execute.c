@@ -62,6 +62,38 @@ static int place_of(const char *line)
     return end ? (int)(end - line) : 0;
 }
 
+/* Front ends break long lines of errors wherever a line of the page ends, JupyterLab inside words, too. */
+#define ERROR_COLUMNS 80
+
+/* How many bytes of a line fit: up to a blank, or to the end of a word that is longer than that; all of what is source,
+ * which stands behind a bar or further in than messages and hints do. */
+static size_t fitting(const char *line, size_t own, size_t n)
+{
+    const size_t most = jp_text_bytes(line, n, ERROR_COLUMNS - own);
+    if (own > 2 || most == n) return n;
+    size_t fit = most;
+    while (fit > 0 && line[fit] != ' ') fit--;
+    return fit > 0 ? fit : most + strcspn(line + most, " ");
+}
+
+/* A copy of a line whose parts go on below its first word. NULL without memory. */
+static char *broken_at_words(const char *line)
+{
+    char *text = NULL;
+    size_t n = 0, own = strspn(line, " ");
+    const bool source = line[strspn(line, " 0123456789")] == '|';
+    FILE *f = open_memstream(&text, &n);
+    if (!f) return NULL;
+    fprintf(f, "%.*s", (int)own, line);
+    for (line += own; *line;) {
+        const size_t length = strlen(line), fit = source ? length : fitting(line, own, length);
+        fprintf(f, "%.*s", (int)fit, line);
+        line += fit + strspn(line + fit, " ");
+        if (*line) fprintf(f, "\n%*s", (int)own, "");
+    }
+    return fclose(f) == 0 ? text : NULL;
+}
+
 /* Line i of the traceback: messages bold and their places red, carets below a source bold, the places of calls green.
  * A message of several lines has its source and its hints indented; each that is not has a place of its own. */
 static json_t *colored(const struct lg_error *error, size_t i, const char *line)
@@ -87,8 +119,11 @@ static json_t *colored(const struct lg_error *error, size_t i, const char *line)
 json_t *jp_error_json(const struct lg_error *error)
 {
     json_t *traceback = json_array();
-    for (size_t i = 0; i < error->traceback_count; i++)
-        json_array_append_new(traceback, colored(error, i, error->traceback[i]));
+    for (size_t i = 0; i < error->traceback_count; i++) {
+        char *line = broken_at_words(error->traceback[i]);
+        json_array_append_new(traceback, colored(error, i, line ? line : error->traceback[i]));
+        free(line);
+    }
     if (error->traceback_count == 0)
         json_array_append_new(traceback, json_sprintf("%s: %s", error->name, error->value));
     return json_pack("{s:s, s:o, s:o}", "ename", error->name, "evalue",

@@ -1,5 +1,6 @@
 """What cells show, on the wire: displays and their updates, pictures, plots, cards, errors."""
 import base64
+import re
 import shutil
 import xml.etree.ElementTree
 
@@ -229,6 +230,21 @@ def test_errors_and_findings_show_their_source(client):
     data = dict(client.execute(code + " x = gpu.ones(2) return gpu.check(function() k(1, 1)(x) end)")[1])["execute_result"]["data"]
     assert "out of bounds" in data["text/plain"] and "x[9] written, x has 2" in data["text/plain"]
     assert "x[9] written, x has 2" in data["text/html"] and "&lt; " in data["text/html"] and "in kernel out" in data["text/html"]
+
+
+def test_long_lines_of_errors_are_broken_at_words(client):
+    words = "ein langer Satz über Wörter, "
+    code = f"error('{words * 5}' .. ('x'):rep(100) .. ' end.', 0) -- {'a long comment ' * 10}"
+    shown = client.execute(code)[0]["traceback"][0]
+    lines = re.sub("\033.*?m", "", shown).split("\n")
+    assert " ".join(lines) == f"{words * 5}{'x' * 100} end."
+    assert all(len(line) <= 80 or line == "x" * 100 for line in lines) and len(lines[0]) > 70
+    # Hints go on below their first word; what is source stays on its line.
+    client.execute("k = gpu.kernel [[\n__global__ void k(int *x) { if (blockIdx.x == 0) x[0] = 1; else if (x[0] > 0) x[1] = 2; /* a long line of source */ }\n]]")
+    lines = "\n".join(client.execute("k(2, 1)(gpu.zeros(2, 'int32'))")[0]["traceback"]).split("\n")
+    hint = next(i for i, line in enumerate(lines) if "  hint: blocks are not ordered" in line)
+    assert len(lines[hint]) <= 80 and lines[hint + 1].startswith("  ") and lines[hint + 1].strip()[0] != "c"
+    assert any("| __global__ void k(int *x)" in line and len(line) > 85 for line in lines), lines
 
 
 def test_a_race_between_streams_is_a_card_with_its_way_out(client):
