@@ -263,9 +263,9 @@ static int hist(lua_State *L)
     return draw(L, &p);
 }
 
-#define OPTIONS_DOC                                                                                                    \
-    "Options: title, xlabel, ylabel, label, logx, logy, xrange and yrange = {from, to}, size = {width, height} in "    \
-    "pixels, format = \"svg\" or \"png\", which gnuplot draws, or \"vega\", which the notebook draws itself; into = "  \
+#define OPTIONS_DOC                                                                                                                                                                \
+    "Options: title, xlabel, ylabel, label, logx, logy, xrange and yrange = {from, to}, size = {width, height} in "                                                                \
+    "pixels, format = \"svg\" or \"png\", which gnuplot draws, or \"vega\", which the notebook draws itself (for nbconvert's LaTeX \"png\", as SVG needs Inkscape there); into = " \
     "what an earlier plot returned, which it then replaces. A terminal that shows pictures gets one (?shell.images), others show gnuplot's letters."
 
 static const struct lg_function functions[] = {

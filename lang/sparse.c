@@ -148,7 +148,9 @@ static const struct field {
     {"indices", field_indices, "The column of each stored element, from 1: a new int64 array.",
      EXAMPLE "assert(a.indices:equal(gpu.array({2, 1, 3})))"},
     {"indptr", field_indptr,
-     "Where the rows start: elements indptr[i] to indptr[i + 1] - 1 are those of row i. A new int64 array.",
+     "Where the rows start: elements indptr[i] to indptr[i + 1] - 1 are those of row i. A new int64 array.\n"
+     "A kernel that counts from 0 and takes const int * gets (A.indptr - 1):to('int32'), (A.indices - 1):to('int32') and "
+     "A.data.",
      EXAMPLE "assert(a.indptr:equal(gpu.array({1, 2, 4})))"},
     {"T", field_T, "The transposed matrix, a new one.", EXAMPLE "assert(a.T[{3, 2}] == 8)"},
 };

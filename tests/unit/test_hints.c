@@ -240,6 +240,8 @@ static const struct {
     {"assert(gpu.allclose(gpu.ones(3), gpu.range(3)))", "assertion failed!", "(x - y):abs():max()"},
     {"local y = gpu.ones(3) print(y[y == 1])", "not by boolean", "x:eq(y)"},
     {"local y = gpu.ones(3) y:to('int32'):bincount(y)", "number expected, got array", "x:bincount(0, weights)"},
+    {"gpu.kernel(('a'):gsub('a', 'b'))", "table expected, got number", "(s:gsub(a, b))"},
+    {"gpu.ones(5, 5):conv2d(gpu.ones(1, 1, 3, 3))", "(N, C, H, W) or (C, H, W)", "newaxis"},
     {"local y = gpu.ones(3) print(y[1][2])", "index a number value", "x[{1, 2}]"},
     {"local y, i = gpu.ones(2, 3), 1 print(y[i][i][i])", "index a number value", "x[{1, 2}]"},
     /* methods of strings and tables */
