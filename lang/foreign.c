@@ -40,7 +40,7 @@ static const struct {
     {"csv|npy", "?files"},
     {"grid stride|grid stride loop|forall", "?kernel.forall, " TUTORIAL("01-first-kernel")},
     {"coalescing|coalesced|coalesced acces|bank conflict|aos|soa", "?gpu.profile, " TUTORIAL("04-memory")},
-    {"roofline|stencil|constant memory|register|register pressure|spilling", TUTORIAL("04-memory")},
+    {"roofline|stencil|register|register pressure|spilling", TUTORIAL("04-memory")},
     {"tiling|tile|tiled|gemm|sgemm", "?gpu.matmul, as a kernel " TUTORIAL("02-matmul")},
     {"race|data race|race condition|racecheck|memcheck|cuda memcheck|synccheck|initcheck",
      "?gpu.check, " TUTORIAL("03-explain")},

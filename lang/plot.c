@@ -148,7 +148,7 @@ static void add_script(lua_State *L, struct lg_plot *p, bool pictures, struct lg
     lg_plot_range(b, "yrange", p->yrange, p->has_yrange);
     if (!labels)
         lg_buffer_puts(b, "unset key\n");
-    else if (pictures)
+    else
         lg_buffer_puts(b, "set key bmargin center horizontal\n"); /* where it hides nothing */
     bool points = p->count && p->series[0].kind == LG_PLOT_POINTS;
     if (pictures && !p->logx && !p->logy) /* nothing lies on the border */

@@ -67,7 +67,9 @@ static void add_field_hint(lua_State *L)
     bool of_array = lg_is_array_field(name, length), of_device = !of_array && lg_is_device_field(name, length);
     if (!of_array && !of_device) return;
     lua_pushlstring(L, name, length);
-    lua_pushfstring(L, "%s; %s has it as a field, x.%s", text, of_array ? "an array" : "a device", lua_tostring(L, -1));
+    const bool size = strcmp(lua_tostring(L, -1), "size") == 0; /* Torch's x:size(1) */
+    lua_pushfstring(L, "%s; %s has it as a field, x.%s%s", text, of_array ? "an array" : "a device",
+                    lua_tostring(L, -1), size ? ", and that of an axis in x.shape[1]" : "");
 }
 
 /* As the handler of lua.c: <close> variables are given the message with the calls below it; an object that has a text

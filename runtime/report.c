@@ -447,6 +447,21 @@ static void describe_absent(const struct simt_report *r, struct rt_report *out, 
     snprintf(out->hint, sizeof out->hint, "cluster.sync() is missing before the first access to other blocks");
 }
 
+static void describe_unwritten(const struct rt_scene *x, const struct simt_report *r, struct rt_report *out,
+                               const char *what)
+{
+    snprintf(out->message, sizeof out->message, "%s read, but never written", what);
+    if (r->space == PTX_SHARED)
+        snprintf(out->hint, sizeof out->hint,
+                 "shared memory begins without values: a thread has to write each element before the barrier in front "
+                 "of the read");
+    else if (out->has_index && !r->in_heap && x->program)
+        snprintf(out->hint, sizeof out->hint, "gpu.empty gives an array without values: gpu.zeros, or %s:fill(0)",
+                 out->name);
+    else if (out->has_index && !r->in_heap)
+        snprintf(out->hint, sizeof out->hint, "cudaMalloc gives memory without values: cudaMemset, or a copy into it");
+}
+
 static void describe_report(const struct rt_scene *x, const struct simt_report *r, struct rt_report *out)
 {
     char what[160];
@@ -459,7 +474,7 @@ static void describe_report(const struct rt_scene *x, const struct simt_report *
         break;
     case CHECK_FREED: describe_freed(r, out, what); break;
     case CHECK_FREE: describe_free(r, out); break;
-    case CHECK_UNWRITTEN: snprintf(out->message, sizeof out->message, "%s read, but never written", what); break;
+    case CHECK_UNWRITTEN: describe_unwritten(x, r, out, what); break;
     case CHECK_RACE: rt_describe_race(x, r, out, what); break;
     case CHECK_ABSENT: describe_absent(r, out, what); break;
     case CHECK_BARRIER: describe_barrier(r, out); break;

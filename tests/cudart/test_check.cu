@@ -102,6 +102,7 @@ TEST(races_and_memory_that_nobody_wrote)
     CHECK_HAS(text, "hint: __syncthreads() is missing between lines 14 and 15");
     CHECK_HAS(text, "in kernel reverse<double>");
     CHECK_HAS(text, "uninitialized read: x[0] read, but never written");
+    CHECK_HAS(text, "hint: cudaMalloc gives memory without values");
     CHECK_HAS(text, "x[0] read, but x is a null pointer");
     CHECK_HAS(text, "use after free");
 }

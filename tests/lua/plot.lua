@@ -34,6 +34,7 @@ for _, device in ipairs(t.devices()) do
   end)
 
   t.test("series, styles, names and bins on " .. device, function()
+    assert(told("gpu.plot({1, 2}, {label = 'l'})"):find("\nset key bmargin", 1, true), "the key hides what it is about")
     local script = told("gpu.plot{gpu.range(3), {3, 2}, {{7, 8}, gpu.ones(2), style = 'points', label = 'p'}}")
     t.same({ points(script, 0) }, { { 1, 2, 3 }, { 1, 2, 3 } })
     t.same({ points(script, 1) }, { { 1, 2 }, { 3, 2 } })

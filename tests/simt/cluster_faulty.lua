@@ -116,7 +116,8 @@ faulty("what the other block never wrote", [[
 if (me) s[me] = me;
 c.sync();
 out[blockIdx.x * 64 + me] = c.map_shared_rank(s, next)[me];
-c.sync();]], { { "uninitialized read", 3, nil, "s[0] read, but never written" } })
+c.sync();]], { { "uninitialized read", 3, nil, "s[0] read, but never written",
+  "shared memory begins without values: a thread has to write each element before the barrier in front of the read" } })
 
 test("global memory without the cluster's barrier", [[
 out[blockIdx.x * 64 + me] = me;

@@ -240,6 +240,7 @@ static const struct {
     {"assert(gpu.allclose(gpu.ones(3), gpu.range(3)))", "assertion failed!", "(x - y):abs():max()"},
     {"local y = gpu.ones(3) print(y[y == 1])", "not by boolean", "x:eq(y)"},
     {"local y = gpu.ones(3) y:to('int32'):bincount(y)", "number expected, got array", "x:bincount(0, weights)"},
+    {"gpu.hstack{gpu.ones(2), gpu.ones(2)}", "it is written gpu.concatenate({x, y}, 2)", ""},
     {"gpu.kernel(('a'):gsub('a', 'b'))", "table expected, got number", "(s:gsub(a, b))"},
     {"gpu.ones(5, 5):conv2d(gpu.ones(1, 1, 3, 3))", "(N, C, H, W) or (C, H, W)", "newaxis"},
     {"local y = gpu.ones(3) print(y[1][2])", "index a number value", "x[{1, 2}]"},
@@ -432,7 +433,7 @@ TEST(a_hint_follows_the_caret)
     CHECK_HAS(failure->traceback[1], "    2 | x += 1");
     CHECK_HAS(failure->traceback[2], "      |   ^");
     CHECK_HAS(failure->traceback[3], "  hint: ");
-    CHECK_HAS(fails("gpu.ones(3).size()"), "an array has it as a field, x.size");
+    CHECK_HAS(fails("gpu.ones(3).size()"), "an array has it as a field, x.size, and that of an axis in x.shape[1]");
     CHECK_HAS(fails("gpu.ones(3):shape()"), "an array has it as a field, x.shape");
     CHECK_HAS(fails("gpu.ones(3).shape[0]"), "axes count from 1");
     CHECK_STR(run("gpu.ones(3, 4).shape[-1]"), "r|4");

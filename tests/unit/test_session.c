@@ -366,7 +366,7 @@ TEST(magics)
     CHECK_HAS(fails("?nosuch"), "nothing is known of 'nosuch'");
     CHECK_HAS(run("?constant memory"), "nothing is called 'constant memory'; it occurs in");
     CHECK_HAS(run("?constant memory"), "\nkernel.global ");
-    CHECK_HAS(fails("?nosuch thing"), "nothing is known of 'nosuch thing'");
+    CHECK_HAS(fails("?nosuch qwertz"), "nothing is known of 'nosuch qwertz'");
     CHECK_HAS(fails("%time"), "%time needs code");
     CHECK_HAS(fails("%timeit -n 3"), "%timeit needs code");
     CHECK_HAS(fails("%hist"), "did you mean %history?");
