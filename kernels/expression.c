@@ -138,13 +138,38 @@ static const struct rt_array *form_of(const struct kn_source *s)
     return s->expression ? &s->expression->form : s->operand.array;
 }
 
-/* The dtype and shape of the result, by a program of this one operation over operands without elements. */
+/* Arrays of one shape, of which none is converted: the signature is all that there is to tell. */
+static bool infer_alike(enum kn_op op, const struct kn_source *args, struct kn_signature *s)
+{
+    const int arity = kn_ops[op].arity;
+    const struct rt_array *first = form_of(&args[0]);
+    struct kn_type types[3] = {0};
+    for (int i = 0; i < arity; i++) {
+        const struct rt_array *a = form_of(&args[i]);
+        if (!first || !a || !rt_array_same_shape(a, first) || rt_array_device(a) != rt_array_device(first))
+            return false;
+        if (rt_array_alive(a, NULL) != RT_OK) return false;
+        types[i] = (struct kn_type){.dtype = a->dtype};
+    }
+    if (kn_infer(op, types, s, NULL) != RT_OK) return false;
+    for (int i = 0; i < arity; i++)
+        if (types[i].dtype != (i == 0 ? s->first : s->others)) return false;
+    return true;
+}
+
+/* The dtype and shape of the result; where operands differ by a program of this one operation over what has no
+ * elements. */
 static enum rt_status infer(enum kn_op op, const struct kn_source *args, struct rt_array *form, struct rt_error *e)
 {
     struct kn_program p;
+    struct kn_signature signature;
     int nodes[3], node, ndim;
     int64_t shape[RT_MAX_DIMS];
     enum rt_status status = RT_OK;
+    if (infer_alike(op, args, &signature)) {
+        const struct rt_array *a = form_of(&args[0]);
+        return make_form(rt_array_device(a), signature.result, a->ndim, a->shape, form, e);
+    }
     kn_program_start(&p);
     for (int i = 0; i < kn_ops[op].arity && status == RT_OK; i++)
         status = form_of(&args[i]) ? kn_program_array(&p, form_of(&args[i]), &nodes[i], e)
@@ -382,10 +407,31 @@ static enum rt_status settle_parts(struct kn_expression *x, int use, unsigned wa
     return status;
 }
 
+/* One operation over arrays and numbers. */
+static bool is_single(const struct kn_expression *x)
+{
+    for (int i = 0; i < x->arity; i++)
+        if (x->args[i].expression) return false;
+    return x->work == KN_APPLIES;
+}
+
+static enum rt_status settle_single(struct kn_expression *x, struct rt_error *e)
+{
+    struct kn_operand args[3];
+    for (int i = 0; i < x->arity; i++) {
+        args[i] = x->args[i].number;
+        if (x->args[i].array.storage) args[i].array = &x->args[i].array;
+    }
+    enum rt_status status = kn_apply(x->op, args, &x->value, e);
+    if (status == RT_OK) kn_drop_edges(x);
+    return status;
+}
+
 static enum rt_status settle(struct kn_expression *x, struct rt_error *e)
 {
     struct kn_program p;
     bool done = false;
+    if (is_single(x)) return settle_single(x, e);
     enum rt_status status = settle_parts(x, USE_BY_ELEMENTS, kn_new_walk(), e);
     if (status == RT_OK && x->reduces) status = kn_settle_stages(x, &done, e);
     if (status != RT_OK || done) return status;

@@ -521,12 +521,11 @@ static bool is_straight(const struct kn_run *r)
 }
 
 /* Whether a value takes about as long as the loop over it, not the memory: some tenths of a nanosecond and more. */
-static bool takes_long(const struct kn_node *n)
+static bool takes_long(enum kn_op op)
 {
-    if (n->kind != KN_NODE_OP) return false;
-    if (n->op == KN_GCD || n->op == KN_LCM) return true;
-    if (kn_op_texts[n->op].rule != KN_RULE_FLOAT) return false;
-    switch (n->op) {
+    if (op == KN_GCD || op == KN_LCM) return true;
+    if (kn_op_texts[op].rule != KN_RULE_FLOAT) return false;
+    switch (op) {
     case KN_DIV:
     case KN_RECIPROCAL:
     case KN_FDIM:
@@ -545,6 +544,17 @@ static bool takes_long(const struct kn_node *n)
 
 /* Elements that a thread is worth waking for: of narrow values more, as their loops take no longer for as many bytes,
  * of functions that take long fewer. */
+static size_t grain_of(bool longer, bool narrow, size_t widest)
+{
+    if (longer) return KN_GRAIN / 2;
+    return narrow && widest < 4 ? KN_GRAIN * 4 / widest : KN_GRAIN;
+}
+
+size_t kn_op_grain(enum kn_op op, size_t widest)
+{
+    return grain_of(takes_long(op), true, widest);
+}
+
 static size_t least_grain(const struct kn_plan *plan)
 {
     size_t widest = 1;
@@ -552,11 +562,10 @@ static size_t least_grain(const struct kn_plan *plan)
     for (int i = 0; i < plan->program->count; i++) {
         const struct kn_node *n = &plan->program->nodes[i];
         if (!plan->used[i]) continue;
-        longer |= takes_long(n);
+        longer |= n->kind == KN_NODE_OP && takes_long(n->op);
         if (n->kind != KN_NODE_WEAK && rt_dtypes[n->dtype].size > widest) widest = rt_dtypes[n->dtype].size;
     }
-    if (longer) return KN_GRAIN / 2;
-    return plan->narrow && widest < 4 ? KN_GRAIN * 4 / widest : KN_GRAIN;
+    return grain_of(longer, plan->narrow, widest);
 }
 
 size_t kn_even_grain(size_t n, size_t least)

@@ -13,6 +13,10 @@
  * where there are few pieces, of which all threads then get as many that are as long. */
 size_t kn_even_grain(size_t n, size_t least);
 
+/* Elements from which on a thread is worth waking for one operation over values as they lie in memory, of which the
+ * widest have so many bytes. */
+size_t kn_op_grain(enum kn_op op, size_t widest);
+
 /* A program prepared for blocks over a space. */
 struct kn_plan {
     const struct kn_program *program;

@@ -240,9 +240,9 @@ enum rt_status kn_program_run(struct kn_program *p, struct rt_array *out, struct
     return status;
 }
 
-/* Small arrays, contiguous, converted before where need be, and numbers: one loop over them, which takes no program, is
- * what is most common. One array at least, the whole, has the result's shape; the others have it, too, or are its rows.
- */
+/* Arrays of which one thread computes the result, contiguous: one loop over them, which takes no program, is what is
+ * most common. Small ones are converted or repeated before where need be, and some may be numbers. One array at least,
+ * the whole, has the result's shape; the others have it, too, or are its rows. */
 struct plain {
     struct kn_signature signature;
     const struct rt_array *whole;
@@ -266,6 +266,12 @@ static bool is_row_of(const struct rt_array *a, const struct rt_array *whole)
     return true;
 }
 
+/* Over values as they lie in memory; NULL where that takes those of a class. */
+static kn_op_loop *plain_loop(const struct kn_signature *s)
+{
+    return kn_stored_loop(kn_host_loops(), s->op, kn_ops[s->op].arity > 1 ? s->others : s->first);
+}
+
 static bool find_whole(const struct kn_operand *args, int arity, struct plain *p)
 {
     p->whole = NULL;
@@ -277,7 +283,20 @@ static bool find_whole(const struct kn_operand *args, int arity, struct plain *p
             p->n = p->sizes[i];
         }
     }
-    return p->whole && p->whole->ndim > 0 && p->n > 0 && p->n <= KN_BLOCK;
+    return p->whole && p->whole->ndim > 0 && p->n > 0 && p->n <= KN_GRAIN * 4;
+}
+
+/* The loop goes from where the operands lie to where the result does, and takes one thread. */
+static bool is_straight(const struct kn_operand *args, int arity, const struct plain *p)
+{
+    const struct kn_signature *s = &p->signature;
+    size_t widest = rt_dtypes[s->result].size;
+    for (int i = 0; i < arity; i++) {
+        const struct rt_array *a = args[i].array;
+        if (!a || p->sizes[i] != p->n || a->dtype != (i == 0 ? s->first : s->others)) return false;
+        if (rt_dtypes[a->dtype].size > widest) widest = rt_dtypes[a->dtype].size;
+    }
+    return p->n <= kn_op_grain(s->op, widest) && plain_loop(s) != NULL;
 }
 
 /* It can be written while they are read. */
@@ -306,6 +325,7 @@ static bool is_plain(enum kn_op op, const struct kn_operand *args, const struct 
         if (!rt_array_same_shape(b, p->whole) && !is_row_of(b, p->whole)) return false;
     }
     if (kn_infer(op, types, s, NULL) != RT_OK) return false;
+    if (p->n > KN_BLOCK && !is_straight(args, arity, p)) return false;
     for (int i = 0; i < arity; i++) {
         const enum rt_dtype t = i == 0 ? s->first : s->others, from = types[i].dtype;
         if (types[i].number && kn_number_fits(t, &args[i], kn_ops[op].name, NULL) != RT_OK) return false;
@@ -357,8 +377,7 @@ static enum rt_status apply_plain(const struct kn_operand *args, const struct pl
     const struct rt_array *a = p->whole;
     const struct kn_signature *s = &p->signature;
     const int arity = kn_ops[s->op].arity;
-    const enum rt_dtype in = arity > 1 ? s->others : s->first;
-    kn_op_loop *loop = kn_stored_loop(l, s->op, in);
+    kn_op_loop *loop = plain_loop(s);
     const bool stored = loop != NULL;
     _Alignas(64) char blocks[3][KN_BLOCK * RT_ELEMENT];
     const void *v[3] = {0};
@@ -370,7 +389,7 @@ static enum rt_status apply_plain(const struct kn_operand *args, const struct pl
         const enum rt_dtype t = i == 0 ? s->first : s->others;
         v[i] = plain_values(&args[i], t, stored || kn_class_exact(t), p->sizes[i], p->n, blocks[i]);
     }
-    if (!stored) loop = l->ops[s->op][kn_class_of(in)];
+    if (!stored) loop = l->ops[s->op][kn_class_of(arity > 1 ? s->others : s->first)];
     if (stored || kn_class_exact(s->result)) {
         loop(rt_array_host(out), v[0], v[1], v[2], p->n);
         return RT_OK;

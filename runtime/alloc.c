@@ -4,6 +4,8 @@
 #include <string.h>
 #include "runtime/memory.h"
 
+#define SMALL 1024 /* bytes */
+
 static atomic_long countdown; /* 0: off; n: the nth allocation from now fails */
 
 void rt_fail_allocation(long nth)
@@ -27,10 +29,13 @@ void *rt_alloc(size_t bytes)
     return malloc(bytes ? bytes : 1);
 }
 
+/* Small blocks from malloc, which has those at hand that the thread freed, as calloc has not. */
 void *rt_calloc(size_t count, size_t bytes)
 {
     if (rt_allocation_fails()) return NULL;
-    return calloc(count ? count : 1, bytes ? bytes : 1);
+    if (count > SMALL || bytes > SMALL || count * bytes > SMALL) return calloc(count, bytes);
+    void *p = malloc(count > 0 && bytes > 0 ? count * bytes : 1);
+    return p ? memset(p, 0, count * bytes) : NULL;
 }
 
 void *rt_realloc(void *p, size_t bytes)
