@@ -186,7 +186,7 @@ static void read_and_tell(const struct simt_launch *l, const struct simt_fault *
 {
     struct rt_signature signature;
     struct rt_entry entry;
-    struct rt_findings f;
+    struct rt_findings f = {0};
     size_t count;
     uint64_t more;
     const struct simt_report *reports = simt_check_reports(checks, &count, &more);
