@@ -11,8 +11,6 @@
 
 #define LONG_ROW      128 /* rows from this length on are not mixed within a block */
 #define STACK_SCRATCH 32768
-#define NEAREST       20480 /* bytes of blocks that the first-level cache keeps while loops go over them */
-#define LEAST_BLOCK   512
 #define FEW_PIECES    8    /* for each thread */
 #define PAST_BLOCK    2048 /* bytes that are written past the cache at a time */
 
@@ -67,146 +65,6 @@ void kn_fill_stored(void *block, enum rt_dtype t, const struct kn_operand *numbe
     _Alignas(16) char element[RT_ELEMENT];
     put_number(element, t, number);
     repeat(block, element, rt_dtypes[t].size, n);
-}
-
-static int arity_of(const struct kn_node *n)
-{
-    return n->kind == KN_NODE_OP ? kn_ops[n->op].arity : n->kind == KN_NODE_CONVERT ? 1 : 0;
-}
-
-/* Its block is filled once for all blocks. */
-static bool fixed(const struct kn_plan *plan, const struct kn_node *n)
-{
-    return n->kind == KN_NODE_NUMBER || (n->kind == KN_NODE_ARRAY && plan->constant[n->leaf]);
-}
-
-bool kn_plan_as_stored(const struct kn_plan *plan, enum rt_dtype t)
-{
-    return plan->narrow || kn_class_exact(t);
-}
-
-static size_t value_size(const struct kn_plan *plan, enum rt_dtype t)
-{
-    return plan->narrow ? rt_dtypes[t].size : kn_classes[kn_class_of(t)].size;
-}
-
-kn_op_loop *kn_stored_loop(const struct kn_loops *l, enum kn_op op, enum rt_dtype t)
-{
-    if (kn_class_exact(t)) return l->ops[op][kn_class_of(t)];
-    kn_op_loop *loop = l->narrow->ops[op][t];
-    return loop ? loop : kn_tabled_loop(op, t);
-}
-
-kn_op_loop *kn_plan_loop(const struct kn_plan *plan, const struct kn_node *n)
-{
-    enum rt_dtype t = plan->program->nodes[n->args[kn_ops[n->op].arity - 1]].dtype;
-    if (!kn_plan_as_stored(plan, t)) return plan->loops->ops[n->op][kn_class_of(t)];
-    return kn_stored_loop(plan->loops, n->op, t);
-}
-
-/* Their values are those of their classes where both dtypes are exactly theirs. */
-kn_convert_loop *kn_stored_conversion(const struct kn_loops *l, enum rt_dtype from, enum rt_dtype to)
-{
-    kn_convert_loop *loop = l->narrow->convert[from][to];
-    return loop || !kn_class_exact(from) || !kn_class_exact(to) ? loop : l->convert[kn_class_of(from)][to];
-}
-
-/* Whether values can stay as they lie in memory: all operations have loops for that. */
-static bool can_be_narrow(struct kn_plan *plan)
-{
-    const struct kn_program *p = plan->program;
-    bool can = true;
-    plan->narrow = true; /* for loop_of */
-    for (int i = 0; i < p->count && can; i++) {
-        const struct kn_node *n = &p->nodes[i];
-        if (n->kind == KN_NODE_OP)
-            can = kn_plan_loop(plan, n) != NULL;
-        else if (n->kind == KN_NODE_CONVERT)
-            can = kn_stored_conversion(plan->loops, p->nodes[n->args[0]].dtype, n->dtype) != NULL;
-        else
-            can = n->kind == KN_NODE_NUMBER || n->kind == KN_NODE_WEAK || n->kind == KN_NODE_ARRAY;
-    }
-    return can;
-}
-
-/* What the node's operation says of all elements, -1 where it has to look at them. */
-static int answer_to_all(const struct kn_program *p, const struct kn_node *n)
-{
-    return n->kind == KN_NODE_OP ? kn_answer_to_all(n->op, p->nodes[n->args[0]].dtype) : -1;
-}
-
-/* Its values are always read where the array has them. */
-static bool read_in_place(const struct kn_plan *plan, const struct kn_node *n)
-{
-    return n->kind == KN_NODE_ARRAY && plan->linear[n->leaf] && kn_plan_as_stored(plan, n->dtype);
-}
-
-static void assign_slots(struct kn_plan *plan)
-{
-    const struct kn_program *p = plan->program;
-    int last_use[KN_MAX_NODES], free_slots[KN_MAX_NODES], free_count = 0, count = p->count;
-    for (int i = 0; i < count; i++) {
-        plan->used[i] = i == count - 1;
-        last_use[i] = i;
-    }
-    for (int i = count; i-- > 0;) {
-        const struct kn_node *n = &p->nodes[i];
-        for (int k = 0; plan->used[i] && answer_to_all(p, n) < 0 && k < arity_of(n); k++) {
-            /* A conversion may pass its operand's block on, so the last use of the one is that of the other. */
-            int use = n->kind == KN_NODE_CONVERT ? last_use[i] : i, arg = n->args[k];
-            plan->used[arg] = true;
-            if (last_use[arg] < use) last_use[arg] = use;
-        }
-    }
-    plan->slots = 0;
-    for (int i = 0; i < count; i++) {
-        const struct kn_node *n = &p->nodes[i];
-        plan->slot[i] = -1;
-        if (!plan->used[i] || read_in_place(plan, n)) continue;
-        plan->slot[i] = (short)(free_count && !fixed(plan, n) ? free_slots[--free_count] : plan->slots++);
-        for (int j = 0; j < i; j++)
-            if (plan->slot[j] >= 0 && !fixed(plan, &p->nodes[j]) && last_use[j] == i)
-                free_slots[free_count++] = plan->slot[j];
-    }
-}
-
-/* Blocks are shorter where there are many of them: those of an operation should find those of the last one in the
- * nearest cache. What is read in place and the output pass through it as well. */
-static void choose_block(struct kn_plan *plan)
-{
-    const struct kn_program *p = plan->program;
-    size_t value = plan->narrow ? 1 : 4, blocks = (size_t)plan->slots + 1;
-    for (int i = 0; i < p->count; i++) {
-        bool typed = p->nodes[i].kind != KN_NODE_WEAK;
-        size_t size = typed ? value_size(plan, p->nodes[i].dtype) : 0;
-        if (size > value) value = size;
-        if (plan->used[i] && read_in_place(plan, &p->nodes[i])) blocks++;
-    }
-    plan->block = KN_BLOCK;
-    while (plan->slots && plan->block > LEAST_BLOCK && plan->block * value * blocks > NEAREST) plan->block /= 2;
-    size_t longest = plan->space.size < (int64_t)plan->block ? (size_t)plan->space.size : plan->block;
-    plan->slot_bytes =
-        (longest * value + 63) / 64 * 64 + 64; /* the odd line keeps blocks off each other's cache sets */
-}
-
-void kn_plan_make(const struct kn_program *p, const struct rt_array *out, bool stored, struct kn_plan *plan)
-{
-    plan->program = p;
-    plan->loops = kn_host_loops();
-    kn_space_make(p->arrays, p->leaves, out, &plan->space);
-    for (int i = 0; i < p->leaves; i++) {
-        plan->base[i] = rt_array_host(p->arrays[i]);
-        plan->constant[i] = kn_space_constant(&plan->space, i);
-        plan->linear[i] = !plan->constant[i] && kn_space_linear(&plan->space, i);
-    }
-    plan->narrow = stored && can_be_narrow(plan);
-    assign_slots(plan);
-    choose_block(plan);
-}
-
-size_t kn_plan_scratch(const struct kn_plan *plan)
-{
-    return (size_t)plan->slots * plan->slot_bytes;
 }
 
 void *kn_walk_slot(const struct kn_walk *w, int node)
@@ -346,7 +204,7 @@ static void transfer(const struct kn_walk *w, int leaf, enum rt_dtype t, char *m
                      bool storing)
 {
     const struct kn_space *s = &w->plan->space;
-    size_t element = rt_dtypes[t].size, value = value_size(w->plan, t);
+    size_t element = rt_dtypes[t].size, value = kn_plan_value_size(w->plan, t);
     int last = s->ndim - 1;
     int64_t coordinates[RT_MAX_DIMS];
     memcpy(coordinates, w->coordinates, (size_t)s->ndim * sizeof *coordinates);
@@ -403,6 +261,19 @@ static void operate(const struct kn_walk *w, const struct kn_node *n, void *to, 
     if (!kn_plan_as_stored(plan, n->dtype)) plan->loops->convert[kn_class_of(in)][n->dtype](to, to, count);
 }
 
+static void run_group(const struct kn_walk *w, const struct kn_group *g, void *to, size_t count)
+{
+    const void *inputs[KN_CODE_INPUTS];
+    for (int k = 0; k < g->inputs; k++) {
+        const struct kn_node *n = &w->plan->program->nodes[g->input[k]];
+        if (!(g->same >> k & 1))
+            inputs[k] = w->values[g->input[k]];
+        else
+            inputs[k] = n->kind == KN_NODE_NUMBER ? g->number[k] : w->plan->base[n->leaf] + w->shift[n->leaf];
+    }
+    g->run(inputs, to, count);
+}
+
 const void *kn_walk_evaluate(struct kn_walk *w, size_t n, void *out)
 {
     const struct kn_program *p = w->plan->program;
@@ -420,9 +291,15 @@ const void *kn_walk_evaluate(struct kn_walk *w, size_t n, void *out)
             continue;
         }
         void *to = out && i == p->count - 1 ? out : kn_walk_slot(w, i);
-        const int answer = answer_to_all(p, d);
+        const int answer = kn_node_answer(p, d);
         if (answer >= 0) {
             memset(to, answer, n);
+            w->values[i] = to;
+            continue;
+        }
+        const struct kn_group *g = kn_plan_group(w->plan, i);
+        if (g) {
+            run_group(w, g, to, n);
             w->values[i] = to;
             continue;
         }
@@ -515,7 +392,7 @@ static bool is_straight(const struct kn_run *r)
 {
     const struct kn_program *p = r->plan.program;
     const struct kn_node *last = &p->nodes[p->count - 1];
-    bool straight = r->linear && !r->past && kn_plan_as_stored(&r->plan, last->dtype) && arity_of(last) > 0;
+    bool straight = r->linear && !r->past && kn_plan_as_stored(&r->plan, last->dtype) && kn_node_arity(last) > 0;
     for (int i = 0; i < p->count - 1; i++) straight &= !r->plan.used[i] || r->plan.slot[i] < 0;
     return straight;
 }

@@ -2,6 +2,7 @@
 #ifndef KN_HOST_H
 #define KN_HOST_H
 
+#include "kernels/code.h"
 #include "kernels/loops.h"
 #include "kernels/past.h"
 #include "kernels/program.h"
@@ -26,6 +27,8 @@ struct kn_plan {
     bool linear[KN_MAX_LEAVES], constant[KN_MAX_LEAVES];
     bool narrow; /* blocks hold values as they lie in memory, whatever their class */
     bool used[KN_MAX_NODES];
+    struct kn_group groups[KN_CODE_GROUPS]; /* of nodes that are not used, but for the last */
+    int group_count;
     short slot[KN_MAX_NODES]; /* where a node's block is kept, in blocks; -1: another node's or the leaf's own memory */
     int slots;
     size_t block; /* elements of this plan's blocks at most */
@@ -35,6 +38,22 @@ struct kn_plan {
 /* Fills *plan for a program whose values are consumed in the types of their classes or, with `stored`, are stored in
  * out, which then lets the plan be narrow. */
 void kn_plan_make(const struct kn_program *p, const struct rt_array *out, bool stored, struct kn_plan *plan);
+/* How many operands it has. */
+static inline int kn_node_arity(const struct kn_node *n)
+{
+    return n->kind == KN_NODE_OP ? kn_ops[n->op].arity : n->kind == KN_NODE_CONVERT ? 1 : 0;
+}
+/* The group of which the node is the last, or NULL. */
+static inline const struct kn_group *kn_plan_group(const struct kn_plan *plan, int node)
+{
+    for (int k = 0; k < plan->group_count; k++)
+        if (plan->groups[k].root == node) return &plan->groups[k];
+    return NULL;
+}
+/* What the node's operation says of all elements, -1 where it has to look at them. */
+int kn_node_answer(const struct kn_program *p, const struct kn_node *n);
+/* Bytes of a value of the dtype in a block. */
+size_t kn_plan_value_size(const struct kn_plan *plan, enum rt_dtype t);
 /* A block of the dtype is what lies in memory. */
 bool kn_plan_as_stored(const struct kn_plan *plan, enum rt_dtype t);
 /* The loop of an operation, which computes in the last operand's dtype; where's first one is bool. NULL when the plan

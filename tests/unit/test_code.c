@@ -1,0 +1,289 @@
+/* Machine code for chains of operations, beside the same computed one element and one operation at a time; and programs
+ * with it, beside the same by loops. */
+#include <math.h>
+#include <stdlib.h>
+#include "kernels/code.h"
+#include "runtime/host.h"
+#include "runtime/x86.h"
+#include "tests/unit/reference.h"
+
+#define MOST 150 /* elements */
+
+static uint64_t state = 1;
+static unsigned below(unsigned n)
+{
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)(state >> 33) % n;
+}
+
+static double any_number(void)
+{
+    static const double odd[] = {0, -0.0, 1, -1, INFINITY, -INFINITY, NAN, 0.5, -2.5, 1e-42, 3e38, 1.5, 2.5};
+    return below(3) ? (below(2000001) - 1000000.0) / (1 + below(100000)) : odd[below(sizeof odd / sizeof *odd)];
+}
+
+/* ---- chains ---- */
+
+static const enum kn_op of_numbers[] = {KN_ADD,     KN_SUB,     KN_MUL,  KN_DIV,   KN_SQRT,  KN_RSQRT, KN_RECIPROCAL,
+                                        KN_SQUARE,  KN_NEG,     KN_ABS,  KN_ROUND, KN_FLOOR, KN_CEIL,  KN_TRUNC,
+                                        KN_MINIMUM, KN_MAXIMUM, KN_FMIN, KN_FMAX,  KN_CLIP,  KN_LERP,  KN_WHERE};
+static const enum kn_op of_truth[] = {KN_EQ,          KN_NE,          KN_LT,          KN_LE,          KN_GT,
+                                      KN_GE,          KN_ISNAN,       KN_LOGICAL_AND, KN_LOGICAL_OR,  KN_LOGICAL_XOR,
+                                      KN_LOGICAL_NOT, KN_BITWISE_AND, KN_BITWISE_OR,  KN_BITWISE_XOR, KN_BITWISE_NOT};
+
+/* What an operation gives, in the type T. */
+#define COMPUTE(name, T, ROOT, RINT, FLOOR, CEIL, TRUNC)                                                               \
+    static T name(enum kn_op op, T a, T b, T c, bool truth, bool other)                                                \
+    {                                                                                                                  \
+        volatile T t;                                                                                                  \
+        switch (op) {                                                                                                  \
+        case KN_ADD: return a + b;                                                                                     \
+        case KN_SUB: return a - b;                                                                                     \
+        case KN_MUL: return a * b;                                                                                     \
+        case KN_DIV: return a / b;                                                                                     \
+        case KN_SQRT: return ROOT(a);                                                                                  \
+        case KN_RSQRT: t = ROOT(a); return 1 / t;                                                                      \
+        case KN_RECIPROCAL: return 1 / a;                                                                              \
+        case KN_SQUARE: return a * a;                                                                                  \
+        case KN_NEG: return -a;                                                                                        \
+        case KN_ABS: return signbit(a) ? -a : a;                                                                       \
+        case KN_ROUND: return RINT(a);                                                                                 \
+        case KN_FLOOR: return FLOOR(a);                                                                                \
+        case KN_CEIL: return CEIL(a);                                                                                  \
+        case KN_TRUNC: return TRUNC(a);                                                                                \
+        case KN_MINIMUM: return isnan(a) || a < b ? a : b;                                                             \
+        case KN_MAXIMUM: return isnan(a) || a > b ? a : b;                                                             \
+        case KN_FMIN: return isnan(b) || a < b ? a : b;                                                                \
+        case KN_FMAX: return isnan(b) || a > b ? a : b;                                                                \
+        case KN_CLIP: t = a < b ? b : a; return t > c ? c : t;                                                         \
+        case KN_LERP:                                                                                                  \
+            t = b - a;                                                                                                 \
+            t = c * t;                                                                                                 \
+            return a + t;                                                                                              \
+        case KN_WHERE: return truth ? b : c;                                                                           \
+        case KN_EQ: return a == b;                                                                                     \
+        case KN_NE: return a != b;                                                                                     \
+        case KN_LT: return a < b;                                                                                      \
+        case KN_LE: return a <= b;                                                                                     \
+        case KN_GT: return a > b;                                                                                      \
+        case KN_GE: return a >= b;                                                                                     \
+        case KN_ISNAN: return isnan(a);                                                                                \
+        case KN_LOGICAL_AND:                                                                                           \
+        case KN_BITWISE_AND: return truth && other;                                                                    \
+        case KN_LOGICAL_OR:                                                                                            \
+        case KN_BITWISE_OR: return truth || other;                                                                     \
+        case KN_LOGICAL_XOR:                                                                                           \
+        case KN_BITWISE_XOR: return truth != other;                                                                    \
+        case KN_LOGICAL_NOT:                                                                                           \
+        case KN_BITWISE_NOT: return !truth;                                                                            \
+        default: FAIL("operation %d", (int)op);                                                                        \
+        }                                                                                                              \
+    }
+COMPUTE(compute_float, float, sqrtf, rintf, floorf, ceilf, truncf)
+COMPUTE(compute_double, double, sqrt, rint, floor, ceil, trunc)
+
+static bool gives_truth(const struct kn_chain *c, int arg)
+{
+    if (arg >= KN_CHAIN_INPUT) return c->input[arg - KN_CHAIN_INPUT] == KN_CHAIN_TRUTHS;
+    if (c->item[arg].op == KN_CHAIN_NUMBER) return false;
+    const enum kn_chain_kind kind = kn_chain_kind(c->item[arg].op);
+    return kind == KN_CHAIN_COMPARES || kind == KN_CHAIN_LOGIC;
+}
+
+/* An operand that is a truth or a number, most often one of the last. */
+static uint8_t pick(const struct kn_chain *c, bool truth)
+{
+    for (int tries = 0;; tries++) {
+        const int from = tries < 20 ? (int)below(4) : (int)below(c->count + c->inputs);
+        const int arg = from < c->count && below(3) ? c->count - 1 - from : KN_CHAIN_INPUT + (int)below(c->inputs);
+        if (gives_truth(c, arg) == truth) return (uint8_t)arg;
+    }
+}
+
+static struct kn_chain any_chain(int most_inputs, int most_items)
+{
+    struct kn_chain c = {.wide = below(2), .inputs = (uint8_t)(2 + below((unsigned)most_inputs - 1))};
+    for (int k = 0; k < c.inputs; k++) c.input[k] = (uint8_t)(k < 2 ? k : below(5) ? 0 : (int)below(2) + 1);
+    const int items = 2 + (int)below((unsigned)most_items - 1);
+    while (c.count < items) {
+        struct kn_chain_item n = {0};
+        const unsigned kind = below(8);
+        if (kind == 0) {
+            n = (struct kn_chain_item){KN_CHAIN_NUMBER, {pick(&c, true)}};
+        } else {
+            n.op = (uint8_t)(kind < 6 ? of_numbers[below(sizeof of_numbers / sizeof *of_numbers)]
+                                      : of_truth[below(sizeof of_truth / sizeof *of_truth)]);
+            for (int k = 0; k < kn_ops[n.op].arity; k++)
+                n.arg[k] = pick(&c, kn_chain_kind(n.op) == KN_CHAIN_LOGIC || (n.op == KN_WHERE && k == 0));
+        }
+        c.item[c.count++] = n;
+    }
+    return c;
+}
+
+struct data {
+    _Alignas(64) char bytes[KN_CODE_INPUTS][(MOST + 8) * 8];
+    const void *at[KN_CODE_INPUTS];
+};
+
+static void fill(struct data *d, const struct kn_chain *c)
+{
+    for (int k = 0; k < c->inputs; k++) {
+        char *at = d->bytes[k] + (c->input[k] == KN_CHAIN_TRUTHS ? below(9) : 4 * below(9) << c->wide);
+        d->at[k] = at;
+        for (int i = 0; i < MOST; i++) {
+            const double f = any_number();
+            if (c->input[k] == KN_CHAIN_TRUTHS)
+                at[i] = (char)below(2);
+            else if (c->wide)
+                ((double *)(void *)at)[i] = f;
+            else
+                ((float *)(void *)at)[i] = (float)f;
+        }
+    }
+}
+
+/* The number or truth of an operand at an element. */
+static double operand(const struct kn_chain *c, const struct data *d, const double *items, int arg, int i)
+{
+    if (arg < KN_CHAIN_INPUT) return items[arg];
+    const int k = arg - KN_CHAIN_INPUT, at = c->input[k] == KN_CHAIN_SAME ? 0 : i;
+    if (c->input[k] == KN_CHAIN_TRUTHS) return ((const char *)d->at[k])[at];
+    return c->wide ? ((const double *)d->at[k])[at] : (double)((const float *)d->at[k])[at];
+}
+
+static double expected(const struct kn_chain *c, const struct data *d, int i)
+{
+    double items[KN_CODE_NODES], v[3] = {0};
+    for (int k = 0; k < c->count; k++) {
+        const struct kn_chain_item *n = &c->item[k];
+        const bool number = n->op == KN_CHAIN_NUMBER;
+        for (int m = 0; m < (number ? 1 : kn_ops[n->op].arity); m++) v[m] = operand(c, d, items, n->arg[m], i);
+        const bool truth = v[0] != 0, other = v[1] != 0;
+        if (number)
+            items[k] = truth;
+        else if (c->wide)
+            items[k] = compute_double(n->op, v[0], v[1], v[2], truth, other);
+        else
+            items[k] = (double)compute_float(n->op, (float)v[0], (float)v[1], (float)v[2], truth, other);
+    }
+    return items[c->count - 1];
+}
+
+static bool same(double a, double b)
+{
+    return (isnan(a) && isnan(b)) || (a == b && signbit(a) == signbit(b));
+}
+
+static void check_chain(const struct kn_chain *c, kn_code_loop *run, int bits, uint64_t seed)
+{
+    static struct data d;
+    _Alignas(64) char out[(MOST + 9) * 8];
+    fill(&d, c);
+    const int n = (int)below(MOST + 1);
+    const bool truths = gives_truth(c, c->count - 1);
+    const size_t element = truths ? 1 : c->wide ? 8 : 4;
+    char *at = out + element * below(8);
+    memset(out, 0x55, sizeof out);
+    run(d.at, at, (size_t)n);
+    for (int i = 0; i < n; i++) {
+        const double want = expected(c, &d, i), got = truths    ? at[i]
+                                                      : c->wide ? ((double *)(void *)at)[i]
+                                                                : (double)((float *)(void *)at)[i];
+        if (!same(want, got))
+            FAIL("seed %llu, %d bits, element %d of %d: %.17g, expected %.17g", (unsigned long long)seed, bits, i, n,
+                 got, want);
+    }
+    for (char *p = out; p < out + sizeof out; p++) /* nothing beside it was written */
+        if ((p < at || p >= at + element * (size_t)n) && *p != 0x55)
+            FAIL("seed %llu: written outside", (unsigned long long)seed);
+}
+
+static void check_chains(int bits, int most_inputs, int most_items, int rounds, int least_compiled)
+{
+    int compiled = 0;
+    for (int round = 0; round < rounds; round++) {
+        const uint64_t seed = state;
+        const struct kn_chain c = any_chain(most_inputs, most_items);
+        size_t size;
+        kn_code_loop *run = kn_chain_compile(&c, bits, &size);
+        if (!run) continue;
+        compiled++;
+        for (int k = 0; k < 3; k++) check_chain(&c, run, bits, seed);
+        uint8_t *code;
+        memcpy(&code, &run, sizeof code);
+        x86_uninstall(code, size);
+    }
+    if (compiled < least_compiled) FAIL("only %d of %d chains have code", compiled, rounds);
+}
+
+static void start(void)
+{
+    if (rt_host_level() < RT_V3) SKIP("a processor without AVX2");
+    state = 1;
+}
+
+TEST(chains_by_avx2)
+{
+    start();
+    check_chains(256, 6, 8, 2000, 1900);
+    check_chains(256, KN_CODE_INPUTS, KN_CODE_NODES, 1000, 300);
+}
+
+TEST(chains_by_avx512)
+{
+    start();
+    if (rt_host_level() < RT_V4) SKIP("a processor without AVX-512");
+    check_chains(512, 6, 8, 2000, 1900);
+    check_chains(512, KN_CODE_INPUTS, KN_CODE_NODES, 1000, 300);
+}
+
+/* ---- programs ---- */
+
+static int node_of(struct kn_program *p, enum kn_op op, int a, int b, int c)
+{
+    int node;
+    OK(kn_program_op(p, op, (int[]){a, b, c}, &node, e));
+    return node;
+}
+
+/* (x + row) * 2 - exp(x - y) * 2, where it is above y, else the square root of |y|: groups with and without others
+ * between them, a row that is repeated, a number that two have, and values that are wanted twice. */
+static void evaluate(const struct rt_array *x, const struct rt_array *y, const struct rt_array *row,
+                     struct rt_array *out)
+{
+    struct kn_program p;
+    int nx, ny, nrow, two;
+    struct kn_operand number = float_number(2);
+    kn_program_start(&p);
+    OK(kn_program_array(&p, x, &nx, e));
+    OK(kn_program_array(&p, y, &ny, e));
+    OK(kn_program_array(&p, row, &nrow, e));
+    OK(kn_program_number(&p, &number, &two, e));
+    const int sum = node_of(&p, KN_MUL, node_of(&p, KN_ADD, nx, nrow, 0), two, 0);
+    const int power =
+        node_of(&p, KN_EXP, node_of(&p, KN_NEG, node_of(&p, KN_ABS, node_of(&p, KN_SUB, nx, ny, 0), 0, 0), 0, 0), 0, 0);
+    const int z = node_of(&p, KN_SUB, sum, node_of(&p, KN_MUL, power, two, 0), 0);
+    node_of(&p, KN_WHERE, node_of(&p, KN_GT, z, ny, 0), z, node_of(&p, KN_SQRT, node_of(&p, KN_ABS, ny, 0, 0), 0, 0));
+    OK(kn_program_run(&p, out, e));
+}
+
+TEST(programs_have_the_bits_of_loops)
+{
+    start();
+    static const int64_t shapes[][2] = {{1, 1}, {1, 7}, {3, 50}, {5, 129}, {70, 33}, {2, 5000}, {64, 2048}, {0, 4}};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        for (int k = 0; k < 4; k++) {
+            const enum rt_dtype t = k % 2 ? RT_FLOAT64 : RT_FLOAT32;
+            ARRAYS x = test_array(t, 2, shapes[i], 1, k / 2), y = test_array(t, 2, shapes[i], 2, false);
+            ARRAYS row = test_array(t, 1, shapes[i] + 1, 3, false), want = {0}, got = {0};
+            const size_t before = kn_force_code(0);
+            evaluate(&x, &y, &row, &want);
+            CHECK_INT(kn_force_code(1), before);
+            evaluate(&x, &y, &row, &got);
+            if (i == 1) CHECK(kn_force_code(-1) > before || k >= 2); /* code was made, and once for a chain */
+            if (i > 1) CHECK_INT(kn_force_code(-1), before);
+            CHECK(memcmp(rt_array_host(&want), rt_array_host(&got), (size_t)rt_array_size(&want) * rt_dtypes[t].size) ==
+                  0);
+        }
+}
