@@ -239,8 +239,7 @@ static int launcher_call(lua_State *L)
     return results;
 }
 
-/* One of grid and block: n, or {x}, {x, y}, {x, y, z}. [raises] */
-static void read_size(lua_State *L, int idx, const char *what, unsigned out[3])
+void lg_read_size(lua_State *L, int idx, const char *what, unsigned out[3])
 {
     out[1] = out[2] = 1;
     int n = 1, ok = 1;
@@ -306,7 +305,7 @@ static void read_options(lua_State *L, int idx, struct lg_launch *l)
         else if (!strcmp(key, "cooperative"))
             out->cooperative = read_flag(L, lua_gettop(L), key);
         else if (!strcmp(key, "cluster"))
-            read_size(L, lua_gettop(L), "cluster", out->cluster);
+            lg_read_size(L, lua_gettop(L), "cluster", out->cluster);
         else if (!strcmp(key, "stream"))
             l->stream = lg_check_stream(L, lua_gettop(L), "stream");
         else if (!strcmp(key, "check"))
@@ -355,8 +354,8 @@ static int push_launcher(lua_State *L, const struct lg_launch *wanted, int optio
 static void read_configuration(lua_State *L, struct lg_launch *l)
 {
     *l = (struct lg_launch){.forall = -1};
-    read_size(L, 2, "grid", l->launch.grid);
-    read_size(L, 3, "block", l->launch.block);
+    lg_read_size(L, 2, "grid", l->launch.grid);
+    lg_read_size(L, 3, "block", l->launch.block);
     read_options(L, 4, l);
     if (lua_gettop(L) >= 5 && !lua_isnil(L, 5)) l->stream = lg_check_stream(L, 5, "stream");
 }
@@ -487,7 +486,7 @@ static const struct lg_function methods[] = {
      "k(1, 3)(x)\n"
      "assert(x:sum() == 24 and k:global('calls')[1] == 3)"},
     {"occupancy", lg_kernel_occupancy, "k:occupancy([block [, shared]])",
-     "How many blocks of so many threads a multiprocessor holds at once, and what keeps it from holding more.\n"
+     "How many blocks of so many threads, a number or {x, y, z}, a multiprocessor holds at once, and what keeps it from holding more.\n"
      "A table with fraction (of the warps that there is room for), blocks, warps, max_warps, limiter (\"threads\", "
      "\"registers\", \"shared memory\" or \"blocks\"), limits (the blocks that each would allow), and the block, registers "
      "and shared that it was computed for. shared is bytes of dynamic shared memory; or a table with shared and registers, to "
@@ -495,6 +494,7 @@ static const struct lg_function methods[] = {
      "all blocks of whole warps, which is shown as a line for each.",
      "local k = gpu.kernel [[__global__ void twice(float *x) { x[threadIdx.x] *= 2; }]]\n"
      "local o = k:occupancy(256)\n"
+     "assert(k:occupancy({16, 16}).fraction == o.fraction)\n"
      "assert(o.fraction <= 1 and o.warps == o.blocks * 8)\n"
      "assert(k:occupancy(256, {registers = 255}).limiter == 'registers')\n"
      "for _, o in ipairs(k:occupancy()) do print(o.block, o.fraction, o.limiter) end"},

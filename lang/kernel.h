@@ -43,6 +43,9 @@ struct lg_launch {
  * nothing. `usage` tells how it is written. [raises] */
 void lg_read_launch(lua_State *L, const char *usage, struct lg_launch *out);
 
+/* Reads one of grid and block, which it is called: n, or {x}, {x, y}, {x, y, z}. [raises] */
+void lg_read_size(lua_State *L, int idx, const char *what, unsigned out[3]);
+
 /* A launch with its arguments. */
 #define LG_ARGS_ON_STACK 32
 struct lg_call {

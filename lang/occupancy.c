@@ -127,8 +127,10 @@ int lg_kernel_occupancy(lua_State *L)
     read_needs(L, on, &n);
     lg_check(L, rt_multiprocessor_read(d, &n.on, lg_error_box(L)));
     if (!lua_isnil(L, 2)) {
-        lua_Integer threads = luaL_checkinteger(L, 2);
-        luaL_argcheck(L, threads > 0 && threads <= d->max_threads_per_block, 2,
+        unsigned block[3];
+        lg_read_size(L, 2, "occupancy: block", block);
+        const double threads = (double)block[0] * block[1] * block[2];
+        luaL_argcheck(L, threads <= d->max_threads_per_block, 2,
                       lua_pushfstring(L, "threads of a block, from 1 to %d, are expected", d->max_threads_per_block));
         push_for(L, &n, (int)threads);
         lg_make_record(L);

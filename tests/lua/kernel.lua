@@ -530,7 +530,10 @@ t.test("occupancy of a launch that is only thought of", function()
     t.eq(limiter, o.limiter)
   end
   for i, o in ipairs(saxpy:occupancy()) do assert(o.block == 32 * i and o.warps == o.blocks * i) end
+  t.same(saxpy:occupancy({ 8, 4, 2 }), saxpy:occupancy(64))
   t.raises("from 1 to 1024", saxpy.occupancy, saxpy, 5000)
+  t.raises("from 1 to 1024", saxpy.occupancy, saxpy, { 64, 64 })
+  t.raises("occupancy: block: expected a number or {x, y, z}, got string", saxpy.occupancy, saxpy, "64")
   t.raises("no option 'regs'", saxpy.occupancy, saxpy, 64, { regs = 3 })
   t.raises("registers: expected an integer from 0 to 255, got 300", saxpy.occupancy, saxpy, 64, { registers = 300 })
 end)
