@@ -221,7 +221,8 @@ static void save_raw(lua_State *L, const char *path, const struct lg_file_option
 static const struct lg_file_format formats[] = {
     {"npy", ".npy", "map", "", load_npy, save_npy},
     {"npz", ".npz", "", "compress", load_npz, save_npz},
-    {"csv", ".csv .tsv .txt", "delimiter comment header columns skip", "delimiter header", lg_load_csv, lg_save_csv},
+    {"csv", ".csv .tsv .txt", "delimiter decimal comment header columns skip", "delimiter header", lg_load_csv,
+     lg_save_csv},
     {"json", ".json", "", "", lg_load_json, lg_save_json},
     {"png", ".png", "", "", lg_load_png, lg_save_png},
     {"raw", ".bin .raw", "shape offset", "", load_raw, save_raw},
@@ -283,6 +284,8 @@ static void read_option(lua_State *L, const char *key, struct lg_file_options *o
         o->compress = lua_toboolean(L, -1);
     else if (!strcmp(key, "delimiter"))
         o->delimiter = check_text(L, key);
+    else if (!strcmp(key, "decimal"))
+        o->decimal = check_text(L, key);
     else if (!strcmp(key, "comment"))
         o->comment = lua_toboolean(L, -1) ? check_text(L, key) : "";
     else if (!strcmp(key, "skip"))
@@ -291,8 +294,8 @@ static void read_option(lua_State *L, const char *key, struct lg_file_options *o
         o->offset = check_count(L, key);
     else if (strcmp(key, "header") != 0 && strcmp(key, "shape") != 0 && strcmp(key, "columns") != 0)
         luaL_error(L,
-                   "there is no option '%s'; there are dtype, device, format, map, compress, delimiter, comment, "
-                   "header, columns, skip, shape, offset",
+                   "there is no option '%s'; there are dtype, device, format, map, compress, delimiter, decimal, "
+                   "comment, header, columns, skip, shape, offset",
                    key);
 }
 
@@ -379,12 +382,13 @@ const struct lg_function lg_io_functions[] = {
      "file must not be cut shorter while it is used.\n"
      ".npz: a table of arrays by name, from stored and deflated members.\n"
      ".csv, .tsv, .txt: an array of rows and columns, float32 unless told otherwise, and a list of the header's names. "
-     "Fields are parted by commas, tabs, blanks, or by delimiter; header is true or false, or guessed; columns is a "
+     "Fields are parted by commas (in .csv by ; | or tabs where the first line has these alone), tabs, blanks, or by delimiter; "
+     "decimal = \",\" reads 1,5 as 1.5; header is true or false, or guessed; columns is a "
      "list of names or numbers of those to read, in the order wanted, where others hold text, say; lines that begin with comment (\"#\") and the first `skip` lines are left out; missing values are NaN.\n"
      ".json: lists of lists of numbers, float32 unless told otherwise; null is NaN.\n"
      ".png: rows, columns and, unless grey, channels, as uint8 or uint16.\n"
      ".bin, .raw: bytes; dtype, shape and offset say what they are.\n"
-     "Options: dtype, device, format, map, delimiter, comment, header, columns, skip, shape and offset.",
+     "Options: dtype, device, format, map, delimiter, decimal, comment, header, columns, skip, shape and offset.",
      "local path = os.tmpname() .. '.npy'\ngpu.save(path, gpu.range(6):reshape(2, 3))\n"
      "assert(gpu.load(path):sum() == 21 and gpu.load(path, 'int32', 'cpu').dtype == 'int32')\nos.remove(path)"},
     {"save", save, "gpu.save(path, x [, {options}])",

@@ -10,8 +10,8 @@ struct lg_file_options {
     struct lg_placement place; /* RT_DTYPE_COUNT: as in the file */
     const char *format;        /* NULL: by the path's end */
     bool map, compress;
-    const char *delimiter, *comment; /* NULL: not said */
-    int header;                      /* stack index of a list of names; with has_header alone true or false */
+    const char *delimiter, *decimal, *comment; /* NULL: not said */
+    int header;                                /* stack index of a list of names; with has_header alone true or false */
     bool has_header, header_value;
     int shape, columns; /* stack indices, or 0 */
     int64_t skip, offset;

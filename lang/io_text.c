@@ -19,11 +19,12 @@ static char one_character(lua_State *L, const char *text, const char *what)
     return *text;
 }
 
-static char delimiter_of(lua_State *L, const char *path, const struct lg_file_options *o)
+/* `otherwise` is that of a path whose end says none. */
+static char delimiter_of(lua_State *L, const char *path, const struct lg_file_options *o, char otherwise)
 {
     if (!o->delimiter) {
         const char *dot = strrchr(path, '.');
-        return dot && !strcmp(dot, ".tsv") ? '\t' : dot && !strcmp(dot, ".txt") ? ' ' : ',';
+        return dot && !strcmp(dot, ".tsv") ? '\t' : dot && !strcmp(dot, ".txt") ? ' ' : otherwise;
     }
     char c = one_character(L, o->delimiter, "delimiter");
     if (strchr("\"\r\n+-.0123456789eE", c)) luaL_error(L, "option 'delimiter': '%s' is part of numbers", o->delimiter);
@@ -91,13 +92,17 @@ static const int64_t *push_places(lua_State *L, const struct rt_csv *c, int list
 int lg_load_csv(lua_State *L, const char *path, const struct lg_file_options *o)
 {
     struct rt_error *e = lg_error_box(L);
-    struct rt_csv_form form = {.delimiter = delimiter_of(L, path, o), .comment = '#', .skip = o->skip};
+    struct rt_csv_form form = {.delimiter = delimiter_of(L, path, o, '\0'), .comment = '#', .skip = o->skip};
+    if (o->decimal) form.decimal = one_character(L, o->decimal, "decimal");
     if (o->comment) form.comment = *o->comment ? one_character(L, o->comment, "comment") : '\0';
     if (o->has_header) form.header = o->header_value ? RT_CSV_HEADER_YES : RT_CSV_HEADER_NO;
     const struct lg_file *f = push_text(L, path);
     struct rt_csv c;
     rt_lend();
     lg_check_lent(L, rt_csv_measure(path, f->text, f->size, &form, &c, e));
+    if (form.decimal == c.form.delimiter)
+        luaL_error(L, "option 'decimal': '%s' parts the fields of %s, unless delimiter says otherwise", o->decimal,
+                   path);
     int names = 0;
     if (c.names) {
         push_header(L, &c);
@@ -144,7 +149,7 @@ static const char *push_header_line(lua_State *L, int names, char delimiter, int
 void lg_save_csv(lua_State *L, const char *path, const struct lg_file_options *o)
 {
     const struct rt_array a = *lg_check_array(L, 2);
-    char delimiter = delimiter_of(L, path, o);
+    char delimiter = delimiter_of(L, path, o, ',');
     if (a.ndim > 2) luaL_error(L, "a table of numbers has 1 or 2 axes, and the array has %d; reshape it", a.ndim);
     int64_t rows = a.ndim ? a.shape[0] : 1, columns = a.ndim == 2 ? a.shape[1] : 1;
     if (o->has_header && o->header_value && !o->header)

@@ -112,13 +112,39 @@ static enum rt_status count_fields(const struct rt_csv *c, struct row *r, int64_
     return RT_OK;
 }
 
+/* The delimiter of a file whose first line begins here: a comma unless that line has none, and another one. */
+static char guess_delimiter(const struct rt_csv *c, const char *line)
+{
+    char found = ',';
+    bool quoted = false;
+    for (const char *s = line; s && (quoted ? s < c->end : !is_line_end(c, s)); s++) {
+        if (*s == '"') quoted = !quoted;
+        if (quoted) continue;
+        if (*s == ',' && c->form.decimal != ',') return ',';
+        if (found == ',' && (*s == ';' || *s == '|' || *s == '\t')) found = *s;
+    }
+    return found;
+}
+
+/* Reads a field as an element of the dtype. */
+static enum rt_number parse(const struct rt_csv *c, const struct field *f, enum rt_dtype t, void *to)
+{
+    char number[64];
+    const size_t n = (size_t)(f->end - f->start);
+    const char *comma = c->form.decimal && n < sizeof number ? memchr(f->start, c->form.decimal, n) : NULL;
+    if (!comma) return rt_number_parse(f->start, n, t, to);
+    memcpy(number, f->start, n);
+    number[comma - f->start] = '.';
+    return rt_number_parse(number, n, t, to);
+}
+
 /* Whether a field of the row is no number. */
 static bool looks_like_names(const struct rt_csv *c, struct row r)
 {
     struct field f;
     double v;
     while (r.at && take_field(c, &r, &f))
-        if (rt_number_parse(f.start, (size_t)(f.end - f.start), RT_FLOAT64, &v) != RT_NUMBER_OK) return true;
+        if (parse(c, &f, RT_FLOAT64, &v) != RT_NUMBER_OK) return true;
     return false;
 }
 
@@ -130,6 +156,7 @@ enum rt_status rt_csv_measure(const char *name, const char *text, size_t size, c
     struct row r = {.next = text, .line = 1};
     for (int64_t i = 0; i < form->skip && r.next < out->end; i++, r.line++) r.next = next_line(out, r.next);
     bool found = find_row(out, &r);
+    if (!form->delimiter) out->form.delimiter = guess_delimiter(out, r.at);
     int64_t count;
     if (found &&
         (form->header == RT_CSV_HEADER_YES || (form->header == RT_CSV_HEADER_GUESS && looks_like_names(out, r)))) {
@@ -168,11 +195,12 @@ static enum rt_status bad_number(const struct rt_csv *c, int64_t column, const s
     if (why == RT_NUMBER_RANGE)
         return rt_fail(e, RT_INVALID, "%s, line %" PRId64 ", field %" PRId64 " is %.*s, which %s does not hold",
                        c->name, line, column, n, f->start, rt_dtypes[t].name);
-    return rt_fail(e, RT_INVALID,
-                   "%s, line %" PRId64 ", field %" PRId64
-                   " is '%.*s', expected a number; the option columns names those "
-                   "that are to be read",
-                   c->name, line, column, n, f->start);
+    const char *comma = memchr(f->start, ',', (size_t)n);
+    const bool decimal = comma && !c->form.decimal && c->form.delimiter != ',' && strspn(comma + 1, "0123456789") > 0;
+    return rt_fail(e, RT_INVALID, "%s, line %" PRId64 ", field %" PRId64 " is '%.*s', expected a number; %s", c->name,
+                   line, column, n, f->start,
+                   decimal ? "a comma for the point is told by the option decimal = \",\""
+                           : "the option columns names those that are to be read");
 }
 
 enum rt_status rt_csv_read(const struct rt_csv *c, const int64_t *places, int64_t width, enum rt_dtype t,
@@ -187,7 +215,7 @@ enum rt_status rt_csv_read(const struct rt_csv *c, const int64_t *places, int64_
             if (!take_field(c, &r, &f)) return bad_quote(c, f.line, e);
             int64_t place = places ? places[i] : i;
             if (place < 0) continue;
-            enum rt_number result = rt_number_parse(f.start, (size_t)(f.end - f.start), t, to + place * size);
+            enum rt_number result = parse(c, &f, t, to + place * size);
             if (result != RT_NUMBER_OK) return bad_number(c, i + 1, &f, result, t, e);
         }
         if (++rows % POLL_EVERY == 0 && rt_interrupted()) return rt_fail(e, RT_INTERRUPTED, "interrupted");

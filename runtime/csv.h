@@ -9,7 +9,8 @@
 enum rt_csv_header { RT_CSV_HEADER_GUESS, RT_CSV_HEADER_NO, RT_CSV_HEADER_YES };
 
 struct rt_csv_form {
-    char delimiter; /* ' ': any run of blanks */
+    char delimiter; /* ' ': any run of blanks; 0: a comma, or what of ; | and tabs the first line has in its place */
+    char decimal;   /* what stands for the point of numbers; 0: a point */
     char comment;   /* lines that begin with it are left out; 0: none */
     enum rt_csv_header header;
     int64_t skip; /* lines to leave out at the start */

@@ -22,8 +22,9 @@ static void check_elements(enum rt_dtype t, const char *p, int64_t count)
 
 static void read_csv(const char *text, size_t size, unsigned form)
 {
-    static const char delimiters[] = {',', '\t', ' ', ';'};
+    static const char delimiters[] = {'\0', '\t', ' ', ';'};
     struct rt_csv_form f = {.delimiter = delimiters[form % 4],
+                            .decimal = form & 1 ? ',' : '\0',
                             .comment = form & 4 ? '#' : '\0',
                             .header = (enum rt_csv_header)(form / 8 % 3),
                             .skip = form / 24 % 3};

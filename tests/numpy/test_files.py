@@ -281,6 +281,31 @@ def test_csv_columns(tmp_path):
         assert part in line
 
 
+def test_csv_as_spreadsheets_write_it(tmp_path):
+    """Semicolons and decimal commas, as where numbers are written so; bars and tabs; what has commas as well."""
+    (tmp_path / "de.csv").write_text('name;size;"a,b"\n"Li, B";1,75;-2\nBo;;1e3\n')
+    (tmp_path / "plain.csv").write_text("1,5;2\n3,25;4\n")
+    (tmp_path / "bars.csv").write_text("a|b\n1|2\n")
+    (tmp_path / "tabs.csv").write_text("1\t2\n3\t4\n")
+    (tmp_path / "commas.csv").write_text("a;b,c\n1,2\n")
+    lines = run("""
+      local x, names = gpu.load(d .. "de.csv", {columns = {"size", "a,b"}, decimal = ","})
+      print(table.concat(x:flatten():totable(), " "), names[2])
+      print(table.concat(gpu.load(d .. "plain.csv", {decimal = ","}):flatten():totable(), " "))
+      print(table.concat(gpu.load(d .. "bars.csv"):flatten():totable(), " "))
+      print(table.concat(gpu.load(d .. "tabs.csv"):flatten():totable(), " "))
+      print(select(2, gpu.load(d .. "commas.csv"))[1])
+      print(select(2, pcall(gpu.load, d .. "de.csv", {columns = {2}})))
+      print(select(2, pcall(gpu.load, d .. "commas.csv", {decimal = ",", delimiter = ","})))
+      print(select(2, pcall(gpu.load, d .. "de.csv", {decimal = "ab"})))
+      print(select(2, pcall(gpu.save, d .. "x.csv", gpu.ones(2), {decimal = ","})))
+    """, tmp_path).splitlines()
+    assert lines[:5] == ["1.75 -2.0 nan 1000.0\ta,b", "1.5 2.0 3.25 4.0", "1.0 2.0", "1.0 2.0 3.0 4.0", "a;b"]
+    assert "line 2, field 2 is '1,75', expected a number; a comma for the point is told by the option decimal" in lines[5]
+    assert "option 'decimal': ',' parts the fields of" in lines[6] and "'decimal': expected one character" in lines[7]
+    assert "has no option 'decimal'" in lines[8]
+
+
 def test_csv_headers_comments_and_missing_values(tmp_path):
     with open(tmp_path / "t.csv", "w", newline="") as f:
         f.write("# a comment\r\n\r\n")
