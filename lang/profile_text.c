@@ -248,7 +248,22 @@ size_t lg_profile_facts(const struct lg_profile *p, struct lg_profile_fact out[L
 }
 
 /* ---- notes: what stands out, and what helps ---- */
-static void note_line(const struct lg_profile_row *row, const struct simt_counts *all, struct facts *f)
+/* Lines that few of the warp's lanes run, beside the most that run any, `widest`. */
+static void note_lanes(const char *label, const struct simt_counts *c, const struct simt_counts *all, double widest,
+                       struct facts *f)
+{
+    const double lanes = per(c->lanes, c->instructions);
+    if (c->divergent * 4 >= c->branches && c->divergent > 0 && c->instructions * 50 >= all->instructions)
+        add(f, label, "%.0f%% of the branches diverge: the warp runs both ways, one after the other",
+            100 * per(c->divergent, c->branches));
+    else if (lanes <= 0.65 * widest && c->instructions * 10 >= all->instructions)
+        add(f, label,
+            "%.1f of 32 lanes run it, while the others wait: let the threads of a warp go the same way and as often "
+            "round a loop",
+            lanes);
+}
+
+static void note_line(const struct lg_profile_row *row, const struct simt_counts *all, double widest, struct facts *f)
 {
     const struct simt_counts *c = row->counts;
     char label[24];
@@ -268,16 +283,23 @@ static void note_line(const struct lg_profile_row *row, const struct simt_counts
     if (c->atomics && c->atomic_turns >= 4 * c->atomics)
         add(f, label, "%.1f lanes of an atomic meet at one address and take turns: combine in the warp or block first",
             per(c->atomic_turns, c->atomics));
-    if (c->divergent * 4 >= c->branches && c->divergent > 0 && c->instructions * 50 >= all->instructions)
-        add(f, label, "%.0f%% of the branches diverge: the warp runs both ways, one after the other",
-            100 * per(c->divergent, c->branches));
+    if (c->local_requests * 10 >= all->local_requests && c->local_requests > 0)
+        add(f, label,
+            "local memory holds what has no register: an array that is indexed by what only the launch knows, or "
+            "more than there are registers for");
+    note_lanes(label, c, all, widest, f);
 }
 
 size_t lg_profile_notes(const struct lg_profile *p, struct lg_profile_fact out[LG_PROFILE_NOTES])
 {
     struct facts f = {.list = out, .room = LG_PROFILE_NOTES};
+    double widest = 0;
+    for (size_t k = 0; k < p->row_count; k++) {
+        const struct simt_counts *c = p->rows[k].counts;
+        if (c && per(c->lanes, c->instructions) > widest) widest = per(c->lanes, c->instructions);
+    }
     for (size_t k = 0; k < p->row_count; k++)
-        if (p->rows[k].counts && !p->rows[k].file) note_line(&p->rows[k], &p->result.counts->total, &f);
+        if (p->rows[k].counts && !p->rows[k].file) note_line(&p->rows[k], &p->result.counts->total, widest, &f);
     return f.count;
 }
 

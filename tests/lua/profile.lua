@@ -329,6 +329,36 @@ on_simt("lanes that meet at an exchange are counted once", function()
   t.eq(p.divergent, 1)
 end)
 
+on_simt("lanes that wait for others, and local memory, are told below the lines", function()
+  local k = gpu.kernel [[
+    __global__ void halves(float *x) {
+      float v = x[threadIdx.x];
+      if (threadIdx.x % 2)
+        for (int i = 0; i < 50; i++) v = sinf(v);
+      x[threadIdx.x] = v;
+    }
+    __global__ void table(int n, float *x) {
+      float v[64];
+      for (int i = 0; i < n; i++) v[i] = x[i];
+      x[threadIdx.x] = v[threadIdx.x];
+    }
+    __global__ void whole(float *x) {
+      float v = x[threadIdx.x];
+      for (int i = 0; i < 50; i++) v = sinf(v);
+      x[threadIdx.x] = v;
+    }
+  ]]
+  local x = gpu.zeros(64)
+  local text = tostring(gpu.profile(k.halves, 1, 64)(x))
+  assert(text:find("line %d+: 16.0 of 32 lanes run it, while the others wait"), text)
+  assert(not text:find("local memory holds", 1, true), text)
+  text = tostring(gpu.profile(k.table, 1, 64)(64, x))
+  assert(select(2, text:gsub("line %d+: local memory holds what has no register", "")) == 1, text)
+  -- Of a block of half a warp all lanes run that there are.
+  text = tostring(gpu.profile(k.whole, 1, 16)(x))
+  assert(not text:find("lanes run it", 1, true), text)
+end)
+
 on_simt("a branch by a table diverges once", function()
   local k = gpu.kernel [[
     __global__ void choose(const unsigned *x, unsigned *out) {
