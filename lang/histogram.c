@@ -4,6 +4,7 @@
 #include "kernels/order.h"
 #include "lang/array.h"
 #include "lang/closest.h"
+#include "lang/steps.h"
 
 /* The weights at idx, one for each element of `a`; NULL when there are none. */
 static const struct rt_array *check_weights(lua_State *L, int idx, const struct rt_array *a)
@@ -32,6 +33,17 @@ static int bincount(lua_State *L)
     return 1;
 }
 
+/* The smallest and the greatest element that is not NaN, NaN where all are. */
+static void find_ends_beside_nan(lua_State *L, const struct rt_array *a, double ends[2])
+{
+    const int top = lua_gettop(L);
+    rt_array_share(a, lg_new_array(L));
+    lg_step(L, "nanmin", "v", top + 1);
+    lg_step(L, "nanmax", "v", top + 1);
+    for (int i = 0; i < 2; i++) ends[i] = lua_tonumber(L, top + 2 + i);
+    lua_settop(L, top);
+}
+
 /* The smallest and the greatest element as the range of bins; 0 to 1 of nothing, and one around a single value. */
 static void find_range(lua_State *L, const struct rt_array *a, double *low, double *high)
 {
@@ -48,6 +60,7 @@ static void find_range(lua_State *L, const struct rt_array *a, double *low, doub
         ends[i] = rt_load_double(a->dtype, &element);
         if (a->dtype == RT_UINT64) ends[i] = (double)element;
     }
+    if (isnan(ends[0])) find_ends_beside_nan(L, a, ends);
     *low = ends[0];
     *high = ends[1];
 }
