@@ -85,18 +85,33 @@ static bool is_number(enum rt_dtype t)
     return t == RT_FLOAT32 || t == RT_FLOAT64;
 }
 
-static bool turns_truth_to_number(const struct kn_program *p, const struct kn_node *n)
+/* How integers of a dtype lie in the plan's blocks; 0: not as code takes them. */
+static int integers(const struct kn_plan *plan, enum rt_dtype t)
 {
-    return n->kind == KN_NODE_CONVERT && is_number(n->dtype) && p->nodes[n->args[0]].dtype == RT_BOOL;
+    static const uint8_t kinds[RT_DTYPE_COUNT] = {[RT_INT8] = KN_CHAIN_INT8,
+                                                  [RT_UINT8] = KN_CHAIN_UINT8,
+                                                  [RT_INT16] = KN_CHAIN_INT16,
+                                                  [RT_UINT16] = KN_CHAIN_UINT16,
+                                                  [RT_INT32] = KN_CHAIN_INT32};
+    return kinds[t] && !kn_plan_as_stored(plan, t) ? kinds[kn_classes[kn_class_of(t)].dtype] : kinds[t];
+}
+
+/* A conversion of truths, or to float32 of integers that it holds. */
+static bool makes_numbers(const struct kn_plan *plan, const struct kn_node *n)
+{
+    if (n->kind != KN_NODE_CONVERT || !is_number(n->dtype)) return false;
+    const enum rt_dtype from = plan->program->nodes[n->args[0]].dtype;
+    return from == RT_BOOL || (n->dtype == RT_FLOAT32 && integers(plan, from));
 }
 
 /* Whether the node can be in a group, and of which numbers: *wide is -1 where it says nothing of them. */
-static bool is_able(const struct kn_program *p, const struct kn_node *n, int *wide)
+static bool is_able(const struct kn_plan *plan, const struct kn_node *n, int *wide)
 {
+    const struct kn_program *p = plan->program;
     const enum rt_dtype first =
         n->kind == KN_NODE_OP || n->kind == KN_NODE_CONVERT ? p->nodes[n->args[0]].dtype : RT_BOOL;
     *wide = n->dtype == RT_FLOAT64;
-    if (turns_truth_to_number(p, n)) return true;
+    if (makes_numbers(plan, n)) return true;
     if (n->kind != KN_NODE_OP) return false;
     switch (kn_chain_kind(n->op)) {
     case KN_CHAIN_NUMBERS: return is_number(n->dtype) && first == n->dtype;
@@ -128,7 +143,7 @@ static void find(struct search *s, int most)
         s->member[i] = false;
         if (s->owner[i] == NOBODY) continue;
         if (kn_node_answer(p, n) >= 0) continue;
-        if (!is_able(p, n, &wide)) {
+        if (!is_able(s->plan, n, &wide)) {
             want(s, n, SEVERAL);
             continue;
         }
@@ -155,7 +170,7 @@ static bool is_same(const struct kn_plan *plan, const struct kn_node *n)
 static int input_of(const struct kn_plan *plan, int node, struct kn_group *g, struct kn_chain *c)
 {
     const struct kn_node *nodes = plan->program->nodes, *n = &nodes[node];
-    const bool truths = n->dtype == RT_BOOL, same = !truths && is_same(plan, n);
+    const bool same = is_number(n->dtype) && is_same(plan, n);
     const bool number = same && n->kind == KN_NODE_NUMBER;
     char bytes[sizeof *g->number] = {0};
     if (number) kn_fill_stored(bytes, n->dtype, &n->number, 1);
@@ -164,7 +179,10 @@ static int input_of(const struct kn_plan *plan, int node, struct kn_group *g, st
         if (g->input[k] == node || (other && memcmp(bytes, g->number[k], sizeof bytes) == 0)) return k;
     }
     if (g->inputs == KN_CODE_INPUTS) return -1;
-    c->input[g->inputs] = truths ? KN_CHAIN_TRUTHS : same ? KN_CHAIN_SAME : KN_CHAIN_STREAM;
+    c->input[g->inputs] = (uint8_t)(n->dtype == RT_BOOL   ? KN_CHAIN_TRUTHS
+                                    : same                ? KN_CHAIN_SAME
+                                    : is_number(n->dtype) ? KN_CHAIN_STREAM
+                                                          : integers(plan, n->dtype));
     g->same |= (uint32_t)same << g->inputs;
     memcpy(g->number[g->inputs], bytes, sizeof bytes);
     g->input[g->inputs] = (short)node;
@@ -217,14 +235,13 @@ static bool take_groups(struct kn_plan *plan, const struct search *s)
     return all;
 }
 
-void kn_plan_find_groups(struct kn_plan *plan)
+void kn_plan_find_groups(struct kn_plan *plan, int64_t times)
 {
     const int on = atomic_load(&forced);
     const struct kn_program *p = plan->program;
     plan->group_count = 0;
-    if (on == 0 || p->count < 3 || rt_host_level() < RT_V3 ||
-        (on < 0 && plan->space.size * (p->count - p->leaves) < LEAST_WORK))
-        return;
+    if (on == 0 || p->count < 3 || rt_host_level() < RT_V3) return;
+    if (on < 0 && plan->space.size * times * (p->count - p->leaves) < LEAST_WORK) return;
     struct search s;
     s.plan = plan;
     s.program = p;

@@ -23,8 +23,17 @@ struct kn_chain {
         uint8_t arg[3];    /* an item before this one, or KN_CHAIN_INPUT and more: an input */
     } item[KN_CODE_NODES]; /* the last one is the result */
 };
-enum kn_chain_input { KN_CHAIN_STREAM, KN_CHAIN_TRUTHS, KN_CHAIN_SAME };
-#define KN_CHAIN_NUMBER 255 /* a truth as 0 or 1 */
+enum kn_chain_input {
+    KN_CHAIN_STREAM, /* numbers of the chain's type */
+    KN_CHAIN_TRUTHS,
+    KN_CHAIN_SAME,
+    KN_CHAIN_INT8, /* integers, where the type is float32, to be made numbers */
+    KN_CHAIN_UINT8,
+    KN_CHAIN_INT16,
+    KN_CHAIN_UINT16,
+    KN_CHAIN_INT32
+};
+#define KN_CHAIN_NUMBER 255 /* a truth as 0 or 1, or an integer */
 #define KN_CHAIN_INPUT  64
 
 /* What code can be made of: kinds of items by what they take and give. */
@@ -44,7 +53,7 @@ struct kn_group {
     _Alignas(8) char number[KN_CODE_INPUTS][8]; /* of those that are numbers: in their dtype */
 };
 /* Finds the plan's groups whose code can be had; fills plan->groups and group_count. */
-void kn_plan_find_groups(struct kn_plan *plan);
+void kn_plan_find_groups(struct kn_plan *plan, int64_t times);
 
 /* For tests: 0: no code, 1: for arrays of any size, -1: as ever. Returns how many chains have been compiled so far. */
 size_t kn_force_code(int on);

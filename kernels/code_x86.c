@@ -22,6 +22,9 @@ enum how {
     OTHER,   /* a where b is NaN */
     CLIPPED,
     BETWEEN, /* a + c * (b - a) */
+    AT_ONCE, /* a * b + c, rounded once */
+    RELU,    /* 0 below 0 */
+    LEAKY,   /* a * b below 0 */
     COMPARED,
     IS_NAN,
     LOGIC, /* of masks, `code` with masks in mask registers, `vector` in others */
@@ -52,6 +55,9 @@ static const struct row {
     [KN_FMAX] = {OTHER, 0x5f},
     [KN_CLIP] = {CLIPPED},
     [KN_LERP] = {BETWEEN},
+    [KN_FMA] = {AT_ONCE},
+    [KN_RELU] = {RELU},
+    [KN_LEAKY_RELU] = {LEAKY},
     [KN_EQ] = {COMPARED, 0x00},
     [KN_NE] = {COMPARED, 0x04},
     [KN_LT] = {COMPARED, 0x11},
@@ -166,11 +172,37 @@ static struct x86_mem bytes_of_1(const struct body *b)
 
 /* ---- operands ---- */
 
-static struct x86_mem place(const struct body *b, int base, bool truths)
+static struct x86_mem place(int base, int scale)
 {
     struct x86_mem m = x86_at_index(base, INDEX, 0);
-    m.scale = truths ? 0 : 2 + b->c->wide;
+    m.scale = scale;
     return m;
+}
+
+/* How integers are widened to 32 bits, and the logarithm of their size. */
+static const struct {
+    struct x86_vop load;
+    uint8_t scale;
+    bool is_signed;
+} integers[] = {
+    [KN_CHAIN_INT8] = {{2, 1, 0, 0x21}, 0, true},  [KN_CHAIN_UINT8] = {{2, 1, 0, 0x31}, 0, false},
+    [KN_CHAIN_INT16] = {{2, 1, 0, 0x23}, 1, true}, [KN_CHAIN_UINT16] = {{2, 1, 0, 0x33}, 1, false},
+    [KN_CHAIN_INT32] = {{1, 2, 0, 0x6f}, 2, true},
+};
+
+static int load_integers(struct body *b, int kind, int base)
+{
+    const int d = take_register(b), scale = integers[kind].scale;
+    const struct x86_mem m = place(base, scale);
+    if (!b->alone) {
+        put_memory(b, integers[kind].load, d, 0, m);
+    } else if (scale == 2) { /* vmovd */
+        x86_vex_mem(b->x, (struct x86_vop){1, 1, 0, 0x6e}, 128, d, 0, m, -1);
+    } else {
+        x86_load_part(b->x, FREE, m, 1 << scale, integers[kind].is_signed, false);
+        x86_vex(b->x, (struct x86_vop){1, 1, 0, 0x6e}, 128, d, 0, FREE, -1);
+    }
+    return d;
 }
 
 /* Bytes that are 0 or 1 as a mask. */
@@ -196,11 +228,11 @@ static int load_truths(struct body *b, struct x86_mem m)
 
 static int load(struct body *b, int input)
 {
-    const bool truths = b->c->input[input] == KN_CHAIN_TRUTHS;
-    const struct x86_mem m = place(b, b->pointer[input], truths);
-    if (truths) return load_truths(b, m);
+    const int kind = b->c->input[input], base = b->pointer[input];
+    if (kind == KN_CHAIN_TRUTHS) return load_truths(b, place(base, 0));
+    if (kind >= KN_CHAIN_INT8) return load_integers(b, kind, base);
     const int d = take_register(b);
-    put_memory(b, of_numbers(b, 0x10), d, 0, m);
+    put_memory(b, of_numbers(b, 0x10), d, 0, place(base, 2 + b->c->wide));
     return d;
 }
 
@@ -272,7 +304,7 @@ static int binary(struct body *b, int code, const uint8_t *arg)
         leave(b, arg[0]);
         const int d = take_register(b);
         leave(b, arg[1]);
-        put_memory(b, of_numbers(b, code), d, a, place(b, base, false));
+        put_memory(b, of_numbers(b, code), d, a, place(base, 2 + b->c->wide));
         return d;
     }
     const int a = value(b, arg[0]), s = value(b, arg[1]);
@@ -304,6 +336,13 @@ static int of_one(struct body *b, const struct row *how, int a)
         put(b, (struct x86_vop){3, 1, wide && b->bits == 512, (uint8_t)((b->alone ? 0x0a : 0x08) + wide)}, d,
             b->alone ? a : 0, a, how->code);
         break;
+    case RELU: {
+        const int zero = take_register(b);
+        put(b, of_bits(b, 0x57), zero, zero, zero, -1);
+        put(b, of_numbers(b, 0x5f), d, zero, a, -1);
+        b->room |= 1u << zero;
+        break;
+    }
     default: { /* 1 over a or its root */
         const int one = take_register(b);
         put_memory(b, of_numbers(b, 0x10), one, 0, ones(b));
@@ -315,14 +354,31 @@ static int of_one(struct body *b, const struct row *how, int a)
     return d;
 }
 
+/* a * s where a is below 0, else a. */
+static int leaky(struct body *b, int a, int s)
+{
+    const int d = take_register(b), zero = take_register(b), mask = take_mask(b);
+    put(b, of_bits(b, 0x57), zero, zero, zero, -1);
+    compare(b, rows[KN_LT].code, mask, a, zero);
+    put(b, of_numbers(b, 0x59), d, a, s, -1);
+    choose(b, d, mask, d, a);
+    b->room |= 1u << zero;
+    *(b->masks ? &b->kept : &b->room) |= 1u << mask;
+    return d;
+}
+
 /* Items of two and three operands that are more than one instruction. */
 static int of_more(struct body *b, const struct row *how, const uint8_t *arg)
 {
     const int a = value(b, arg[0]), s = value(b, arg[1]);
     if (how->how == EXTREME) return extreme(b, how->code, a, s, a);
     if (how->how == OTHER) return extreme(b, how->code, a, s, s);
+    if (how->how == LEAKY) return leaky(b, a, s);
     const int last = value(b, arg[2]), d = take_register(b);
-    if (how->how == CLIPPED) {
+    if (how->how == AT_ONCE) { /* vmovaps, vfmadd213 */
+        put(b, of_bits(b, 0x28), d, 0, a, -1);
+        put(b, (struct x86_vop){2, 1, b->c->wide, (uint8_t)(0xa8 + b->alone)}, d, s, last, -1);
+    } else if (how->how == CLIPPED) {
         put(b, of_numbers(b, 0x5f), d, s, a, -1);
         put(b, of_numbers(b, 0x5d), d, last, d, -1);
     } else if (how->how == BETWEEN) {
@@ -353,10 +409,12 @@ static int of_masks(struct body *b, const struct row *how, int a, int s)
     return d;
 }
 
-static int truth_as_number(struct body *b, int a)
+static int as_number(struct body *b, int a, bool truth)
 {
     const int d = take_register(b);
-    if (b->masks)
+    if (!truth) /* vcvtdq2ps */
+        put(b, (struct x86_vop){1, 0, 0, 0x5b}, d, 0, a, -1);
+    else if (b->masks)
         x86_evex_mem(b->x, (struct x86_vop){1, b->c->wide, b->c->wide, 0x28},
                      (struct x86_evex){.bits = 512, .mask = a, .zero = true, .imm = -1}, d, 0, ones(b));
     else
@@ -368,7 +426,7 @@ static void put_item(struct body *b, int i)
 {
     const struct kn_chain_item *n = &b->c->item[i];
     if (n->op == KN_CHAIN_NUMBER) {
-        b->at[i] = (int8_t)truth_as_number(b, value(b, n->arg[0]));
+        b->at[i] = (int8_t)as_number(b, value(b, n->arg[0]), is_truth(b->c, n->arg[0]));
         leave(b, n->arg[0]);
         return;
     }
@@ -396,7 +454,7 @@ static void put_item(struct body *b, int i)
 static void store_truths(struct body *b, int r)
 {
     struct x86 *x = b->x;
-    const struct x86_mem m = place(b, OUT, true);
+    const struct x86_mem m = place(OUT, 0);
     const struct x86_vop store_4 = {1, 1, 0, 0x7e}, store_8 = {1, 1, 0, 0xd6}, store_16 = {1, 2, 0, 0x7f};
     if (b->alone) {
         x86_vex(x, store_4, 128, r, 0, FREE, -1);
@@ -437,7 +495,7 @@ static void put_body(struct body *b)
     if (is_truth(c, c->count - 1))
         store_truths(b, r);
     else
-        put_memory(b, of_numbers(b, 0x11), r, 0, place(b, OUT, false));
+        put_memory(b, of_numbers(b, 0x11), r, 0, place(OUT, 2 + c->wide));
 }
 
 /* ---- the function ---- */

@@ -460,7 +460,7 @@ enum rt_status kn_host_run(const struct kn_program *p, const struct rt_array *ou
     _Alignas(64) char stack[STACK_SCRATCH];
     r.base = rt_array_host(out);
     r.past = false;
-    kn_plan_make(p, out, true, &r.plan);
+    kn_plan_make(p, out, true, 1, &r.plan);
     r.linear = kn_space_linear(&r.plan.space, p->leaves);
     const size_t n = (size_t)r.plan.space.size, grain = kn_even_grain(n, least_grain(&r.plan));
     bool tiled = kn_tiles_choose(&r.plan, &tiles);

@@ -36,8 +36,9 @@ struct kn_plan {
 };
 
 /* Fills *plan for a program whose values are consumed in the types of their classes or, with `stored`, are stored in
- * out, which then lets the plan be narrow. */
-void kn_plan_make(const struct kn_program *p, const struct rt_array *out, bool stored, struct kn_plan *plan);
+ * out, which then lets the plan be narrow. `times`: how often blocks of all of out are evaluated, at other shifts. */
+void kn_plan_make(const struct kn_program *p, const struct rt_array *out, bool stored, int64_t times,
+                  struct kn_plan *plan);
 /* How many operands it has. */
 static inline int kn_node_arity(const struct kn_node *n)
 {

@@ -123,7 +123,8 @@ static void choose_block(struct kn_plan *plan)
         (longest * value + 63) / 64 * 64 + 64; /* the odd line keeps blocks off each other's cache sets */
 }
 
-void kn_plan_make(const struct kn_program *p, const struct rt_array *out, bool stored, struct kn_plan *plan)
+void kn_plan_make(const struct kn_program *p, const struct rt_array *out, bool stored, int64_t times,
+                  struct kn_plan *plan)
 {
     plan->program = p;
     plan->loops = kn_host_loops();
@@ -134,7 +135,7 @@ void kn_plan_make(const struct kn_program *p, const struct rt_array *out, bool s
         plan->linear[i] = !plan->constant[i] && kn_space_linear(&plan->space, i);
     }
     plan->narrow = stored && can_be_narrow(plan);
-    kn_plan_find_groups(plan);
+    kn_plan_find_groups(plan, times);
     assign_slots(plan);
     choose_block(plan);
 }

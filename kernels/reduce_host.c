@@ -492,11 +492,12 @@ enum rt_status kn_reduce_host(struct kn_reducer *r, const struct rt_array *out, 
     find_truths(r, &p);
     bool truth = p.class == KN_B && r->program.nodes[r->program.count - 1].dtype == RT_BOOL;
     bool narrow = p.raw || truth || find_narrow_extremes(&p);
-    kn_plan_make(&r->program, &order, narrow, &plan);
+    const int64_t times = r->many ? r->length : r->count;
+    kn_plan_make(&r->program, &order, narrow, times, &plan);
     if (narrow && !plan.narrow) {
         p.raw = NULL;
         p.narrow_extreme = NULL;
-        kn_plan_make(&r->program, &order, false, &plan);
+        kn_plan_make(&r->program, &order, false, times, &plan);
     }
     if (p.raw) p.value = p.partial_value = rt_dtypes[p.raw_dtype].size;
     if (!r->many) p.count = kn_reduce_count_loop(&p);

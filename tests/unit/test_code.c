@@ -24,15 +24,16 @@ static double any_number(void)
 
 /* ---- chains ---- */
 
-static const enum kn_op of_numbers[] = {KN_ADD,     KN_SUB,     KN_MUL,  KN_DIV,   KN_SQRT,  KN_RSQRT, KN_RECIPROCAL,
-                                        KN_SQUARE,  KN_NEG,     KN_ABS,  KN_ROUND, KN_FLOOR, KN_CEIL,  KN_TRUNC,
-                                        KN_MINIMUM, KN_MAXIMUM, KN_FMIN, KN_FMAX,  KN_CLIP,  KN_LERP,  KN_WHERE};
+static const enum kn_op of_numbers[] = {KN_ADD,        KN_SUB,    KN_MUL,     KN_DIV,     KN_SQRT,       KN_RSQRT,
+                                        KN_RECIPROCAL, KN_SQUARE, KN_NEG,     KN_ABS,     KN_ROUND,      KN_FLOOR,
+                                        KN_CEIL,       KN_TRUNC,  KN_MINIMUM, KN_MAXIMUM, KN_FMIN,       KN_FMAX,
+                                        KN_CLIP,       KN_LERP,   KN_FMA,     KN_RELU,    KN_LEAKY_RELU, KN_WHERE};
 static const enum kn_op of_truth[] = {KN_EQ,          KN_NE,          KN_LT,          KN_LE,          KN_GT,
                                       KN_GE,          KN_ISNAN,       KN_LOGICAL_AND, KN_LOGICAL_OR,  KN_LOGICAL_XOR,
                                       KN_LOGICAL_NOT, KN_BITWISE_AND, KN_BITWISE_OR,  KN_BITWISE_XOR, KN_BITWISE_NOT};
 
 /* What an operation gives, in the type T. */
-#define COMPUTE(name, T, ROOT, RINT, FLOOR, CEIL, TRUNC)                                                               \
+#define COMPUTE(name, T, ROOT, RINT, FLOOR, CEIL, TRUNC, FMA)                                                          \
     static T name(enum kn_op op, T a, T b, T c, bool truth, bool other)                                                \
     {                                                                                                                  \
         volatile T t;                                                                                                  \
@@ -60,6 +61,9 @@ static const enum kn_op of_truth[] = {KN_EQ,          KN_NE,          KN_LT,    
             t = b - a;                                                                                                 \
             t = c * t;                                                                                                 \
             return a + t;                                                                                              \
+        case KN_FMA: return FMA(a, b, c);                                                                              \
+        case KN_RELU: return a < 0 ? 0 : a;                                                                            \
+        case KN_LEAKY_RELU: return a < 0 ? a * b : a;                                                                  \
         case KN_WHERE: return truth ? b : c;                                                                           \
         case KN_EQ: return a == b;                                                                                     \
         case KN_NE: return a != b;                                                                                     \
@@ -79,42 +83,51 @@ static const enum kn_op of_truth[] = {KN_EQ,          KN_NE,          KN_LT,    
         default: FAIL("operation %d", (int)op);                                                                        \
         }                                                                                                              \
     }
-COMPUTE(compute_float, float, sqrtf, rintf, floorf, ceilf, truncf)
-COMPUTE(compute_double, double, sqrt, rint, floor, ceil, trunc)
+COMPUTE(compute_float, float, sqrtf, rintf, floorf, ceilf, truncf, fmaf)
+COMPUTE(compute_double, double, sqrt, rint, floor, ceil, trunc, fma)
 
-static bool gives_truth(const struct kn_chain *c, int arg)
+enum { NUMBER, TRUTH, INTEGER };
+static int kind_of(const struct kn_chain *c, int arg)
 {
-    if (arg >= KN_CHAIN_INPUT) return c->input[arg - KN_CHAIN_INPUT] == KN_CHAIN_TRUTHS;
-    if (c->item[arg].op == KN_CHAIN_NUMBER) return false;
+    if (arg >= KN_CHAIN_INPUT) {
+        const int input = c->input[arg - KN_CHAIN_INPUT];
+        return input >= KN_CHAIN_INT8 ? INTEGER : input == KN_CHAIN_TRUTHS ? TRUTH : NUMBER;
+    }
+    if (c->item[arg].op == KN_CHAIN_NUMBER) return NUMBER;
     const enum kn_chain_kind kind = kn_chain_kind(c->item[arg].op);
-    return kind == KN_CHAIN_COMPARES || kind == KN_CHAIN_LOGIC;
+    return kind == KN_CHAIN_COMPARES || kind == KN_CHAIN_LOGIC ? TRUTH : NUMBER;
 }
 
-/* An operand that is a truth or a number, most often one of the last. */
-static uint8_t pick(const struct kn_chain *c, bool truth)
+/* An operand of a kind, most often one of the last. */
+static uint8_t pick(const struct kn_chain *c, int kind)
 {
     for (int tries = 0;; tries++) {
         const int from = tries < 20 ? (int)below(4) : (int)below(c->count + c->inputs);
         const int arg = from < c->count && below(3) ? c->count - 1 - from : KN_CHAIN_INPUT + (int)below(c->inputs);
-        if (gives_truth(c, arg) == truth) return (uint8_t)arg;
+        if (kind_of(c, arg) == kind) return (uint8_t)arg;
     }
 }
 
 static struct kn_chain any_chain(int most_inputs, int most_items)
 {
     struct kn_chain c = {.wide = below(2), .inputs = (uint8_t)(2 + below((unsigned)most_inputs - 1))};
-    for (int k = 0; k < c.inputs; k++) c.input[k] = (uint8_t)(k < 2 ? k : below(5) ? 0 : (int)below(2) + 1);
+    for (int k = 0; k < c.inputs; k++) {
+        const unsigned other = 1 + below(c.wide ? KN_CHAIN_SAME : KN_CHAIN_INT32);
+        c.input[k] = (uint8_t)(k < 2 ? (unsigned)k : k == 2 && !c.wide ? KN_CHAIN_UINT8 : below(4) ? 0 : other);
+    }
     const int items = 2 + (int)below((unsigned)most_items - 1);
     while (c.count < items) {
         struct kn_chain_item n = {0};
         const unsigned kind = below(8);
         if (kind == 0) {
-            n = (struct kn_chain_item){KN_CHAIN_NUMBER, {pick(&c, true)}};
+            const bool integer = !c.wide && c.inputs > 2 && below(2);
+            n = (struct kn_chain_item){KN_CHAIN_NUMBER, {pick(&c, integer ? INTEGER : TRUTH)}};
         } else {
             n.op = (uint8_t)(kind < 6 ? of_numbers[below(sizeof of_numbers / sizeof *of_numbers)]
                                       : of_truth[below(sizeof of_truth / sizeof *of_truth)]);
             for (int k = 0; k < kn_ops[n.op].arity; k++)
-                n.arg[k] = pick(&c, kn_chain_kind(n.op) == KN_CHAIN_LOGIC || (n.op == KN_WHERE && k == 0));
+                n.arg[k] =
+                    pick(&c, kn_chain_kind(n.op) == KN_CHAIN_LOGIC || (n.op == KN_WHERE && k == 0) ? TRUTH : NUMBER);
         }
         c.item[c.count++] = n;
     }
@@ -129,12 +142,14 @@ struct data {
 static void fill(struct data *d, const struct kn_chain *c)
 {
     for (int k = 0; k < c->inputs; k++) {
-        char *at = d->bytes[k] + (c->input[k] == KN_CHAIN_TRUTHS ? below(9) : 4 * below(9) << c->wide);
+        char *at = d->bytes[k] + below(9) * (kind_of(c, KN_CHAIN_INPUT + k) == NUMBER ? 4u << c->wide : 4u);
         d->at[k] = at;
         for (int i = 0; i < MOST; i++) {
             const double f = any_number();
             if (c->input[k] == KN_CHAIN_TRUTHS)
                 at[i] = (char)below(2);
+            else if (c->input[k] >= KN_CHAIN_INT8)
+                memcpy(at + 4 * i, &(uint32_t){below(1u << 31) * 2}, 4);
             else if (c->wide)
                 ((double *)(void *)at)[i] = f;
             else
@@ -148,7 +163,15 @@ static double operand(const struct kn_chain *c, const struct data *d, const doub
 {
     if (arg < KN_CHAIN_INPUT) return items[arg];
     const int k = arg - KN_CHAIN_INPUT, at = c->input[k] == KN_CHAIN_SAME ? 0 : i;
-    if (c->input[k] == KN_CHAIN_TRUTHS) return ((const char *)d->at[k])[at];
+    switch (c->input[k]) {
+    case KN_CHAIN_TRUTHS:
+    case KN_CHAIN_INT8: return ((const int8_t *)d->at[k])[at];
+    case KN_CHAIN_UINT8: return ((const uint8_t *)d->at[k])[at];
+    case KN_CHAIN_INT16: return ((const int16_t *)d->at[k])[at];
+    case KN_CHAIN_UINT16: return ((const uint16_t *)d->at[k])[at];
+    case KN_CHAIN_INT32: return ((const int32_t *)d->at[k])[at];
+    default: break;
+    }
     return c->wide ? ((const double *)d->at[k])[at] : (double)((const float *)d->at[k])[at];
 }
 
@@ -161,7 +184,7 @@ static double expected(const struct kn_chain *c, const struct data *d, int i)
         for (int m = 0; m < (number ? 1 : kn_ops[n->op].arity); m++) v[m] = operand(c, d, items, n->arg[m], i);
         const bool truth = v[0] != 0, other = v[1] != 0;
         if (number)
-            items[k] = truth;
+            items[k] = c->wide ? v[0] : (double)(float)v[0];
         else if (c->wide)
             items[k] = compute_double(n->op, v[0], v[1], v[2], truth, other);
         else
@@ -181,7 +204,7 @@ static void check_chain(const struct kn_chain *c, kn_code_loop *run, int bits, u
     _Alignas(64) char out[(MOST + 9) * 8];
     fill(&d, c);
     const int n = (int)below(MOST + 1);
-    const bool truths = gives_truth(c, c->count - 1);
+    const bool truths = kind_of(c, c->count - 1) == TRUTH;
     const size_t element = truths ? 1 : c->wide ? 8 : 4;
     char *at = out + element * below(8);
     memset(out, 0x55, sizeof out);
@@ -286,4 +309,39 @@ TEST(programs_have_the_bits_of_loops)
             CHECK(memcmp(rt_array_host(&want), rt_array_host(&got), (size_t)rt_array_size(&want) * rt_dtypes[t].size) ==
                   0);
         }
+}
+
+/* Bytes and words as numbers: read as they lie, and where a reduction takes what is computed, in wider blocks. */
+static void of_integers(const struct rt_array *x, const struct rt_array *y, struct rt_array *out, struct rt_array *sums)
+{
+    struct kn_program p;
+    int nx, ny, half;
+    struct kn_operand number = float_number(0.5);
+    kn_program_start(&p);
+    OK(kn_program_array(&p, x, &nx, e));
+    OK(kn_program_array(&p, y, &ny, e));
+    OK(kn_program_number(&p, &number, &half, e));
+    OK(kn_program_convert(&p, nx, RT_FLOAT32, &nx, e));
+    OK(kn_program_convert(&p, ny, RT_FLOAT32, &ny, e));
+    node_of(&p, KN_ADD, node_of(&p, KN_MUL, nx, half, 0), ny, 0);
+    OK(kn_program_run(&p, out, e));
+    OK(kn_program_reduce(&p, KN_SUM, 2, false, sums, e));
+}
+
+TEST(integers_become_numbers)
+{
+    start();
+    static const enum rt_dtype types[][2] = {{RT_UINT8, RT_INT16}, {RT_INT8, RT_UINT16}, {RT_INT32, RT_UINT8}};
+    const int64_t shape[] = {3, 1001};
+    for (int k = 0; k < 3; k++) {
+        ARRAYS x = test_array(types[k][0], 2, shape, 5, false), y = test_array(types[k][1], 2, shape, 6, false);
+        ARRAYS want = {0}, got = {0}, want_sums = {0}, sums = {0};
+        const size_t before = kn_force_code(0);
+        of_integers(&x, &y, &want, &want_sums);
+        kn_force_code(1);
+        of_integers(&x, &y, &got, &sums);
+        CHECK(kn_force_code(-1) > before);
+        CHECK(memcmp(rt_array_host(&want), rt_array_host(&got), 3003 * 4) == 0);
+        CHECK(memcmp(rt_array_host(&want_sums), rt_array_host(&sums), 3 * 4) == 0);
+    }
 }
