@@ -65,7 +65,7 @@ static void add_text(luaL_Buffer *b, const char *text)
 
 /* What a finding says, read before the text is put together: a luaL_Buffer wants the stack as it left it. */
 struct finding {
-    const char *kind, *message, *kernel, *hint;
+    const char *kind, *message, *kernel, *hint, *text;
     const char *file[2], *source[2], *access[2];
     lua_Integer line[2];
     long long count;
@@ -88,6 +88,7 @@ static void read_finding(lua_State *L, int idx, struct finding *f)
     f->message = field(L, idx, "message");
     f->kernel = field(L, idx, "kernel");
     f->hint = field(L, idx, "hint");
+    f->text = field(L, idx, "text");
     lua_getfield(L, idx, "count");
     f->count = lua_tointeger(L, -1);
     read_party(L, idx, f, 0);
@@ -113,6 +114,17 @@ static void add_source(luaL_Buffer *b, const struct finding *f)
     luaL_addstring(b, "</pre>");
 }
 
+/* The kernel with the block and thread, as the finding's text has them. */
+static void add_where(luaL_Buffer *b, const struct finding *f)
+{
+    static const char line[] = "\n  in kernel ";
+    const char *where = strstr(f->text, line);
+    if (where)
+        lg_add_html(b, where + strlen(line), strcspn(where + strlen(line), "\n"));
+    else
+        add_text(b, f->kernel);
+}
+
 /* Pushes the card of the finding at idx. */
 static void push_finding(lua_State *L, int idx)
 {
@@ -130,7 +142,7 @@ static void push_finding(lua_State *L, int idx)
     add_source(&b, &f);
     if (*f.kernel) {
         luaL_addstring(&b, "<div style=\"opacity:.7\">in kernel ");
-        add_text(&b, f.kernel);
+        add_where(&b, &f);
         snprintf(text, sizeof text, ", %lld time%s</div>", f.count, f.count == 1 ? "" : "s");
         luaL_addstring(&b, text);
     }

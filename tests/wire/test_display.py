@@ -229,7 +229,7 @@ def test_errors_and_findings_show_their_source(client):
     code = "k = gpu.kernel [[__global__ void out(float *x) { x[threadIdx.x + 1 < 2] = 1; x[9] = 1; }]]"
     data = dict(client.execute(code + " x = gpu.ones(2) return gpu.check(function() k(1, 1)(x) end)")[1])["execute_result"]["data"]
     assert "out of bounds" in data["text/plain"] and "x[9] written, x has 2" in data["text/plain"]
-    assert "x[9] written, x has 2" in data["text/html"] and "&lt; " in data["text/html"] and "in kernel out" in data["text/html"]
+    assert "x[9] written, x has 2" in data["text/html"] and "&lt; " in data["text/html"] and "in kernel out, block (0, 0, 0), thread (0, 0, 0), 1 time<" in data["text/html"]
 
 
 def test_long_lines_of_errors_are_broken_at_words(client):
