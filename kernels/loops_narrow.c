@@ -59,6 +59,7 @@ KN_FN uint16_t bits_I16(int16_t a)
     EMIT(KN_INTS_##rule, id, UINT16, arity, rule, uint16_t, uint32_t, ints)                                            \
     EMIT(KN_INTS_##rule, id, UINT32, arity, rule, uint32_t, uint32_t, ints)
 #include "kernels/ops.def"
+#include "kernels/loops_divisor.h"
 #include "kernels/loops_gcd.h"
 #include "kernels/loops_lanes.h"
 

@@ -59,7 +59,7 @@ for _, dtype in ipairs { "int8", "int16", "int32", "int64", "uint8", "uint16", "
       for _, b in ipairs(range[1] < 0 and {size, -size} or {size}) do
         if b >= range[1] and b <= range[2] then
           compare("all", dtype, dividends(range, b, 300), b)
-          compare("few bits", dtype, dividends(range, b, 513, LIMIT), b)
+          compare("few bits", dtype, dividends(range, b, 1100, LIMIT), b)
           compare("one", dtype, {range[2]}, b)
         end
       end
@@ -83,6 +83,22 @@ for _, dtype in ipairs { "int8", "int16", "int32", "int64", "uint8", "uint16", "
     end
   end)
 end
+
+-- All of 8 and 16 bits, and of 32 those beside multiples, as wider integers have them.
+t.test("quotients of narrow integers by one number", function()
+  for dtype, wide in pairs { int8 = "int32", uint8 = "int32", int16 = "int32", uint16 = "int32", uint32 = "int64" } do
+    local low, high = table.unpack(RANGES[dtype])
+    for b = 1, t.brief(130, 12) do
+      b = b <= math.min(high, 127) and b or math.random(math.min(high, 100), high)
+      local values = dtype == "uint32" and gpu.array(dividends(RANGES[dtype], b, 2000), wide) or gpu.range(low, high):to(wide)
+      local x = values:to(dtype)
+      local cut = values:abs() // b * values:sign()
+      local same = (x // b):to(wide):eq(values // b):all() and (x % b):to(wide):eq(values % b):all() and
+        x:fmod(b):to(wide):eq(values - cut * b):all()
+      if not same then error(("%s by %d"):format(dtype, b)) end
+    end
+  end
+end)
 
 -- Remainders of floats, of which those of great quotients are found otherwise: also where the result is the operand.
 for _, dtype in ipairs { "float32", "float64" } do
