@@ -78,11 +78,16 @@ static bool barrier_between(const struct rt_scene *x, const struct rt_party *a, 
     return n.loop && barrier;
 }
 
-/* A plain read above what updates the same place by an atomic function: mostly it decides whether to. */
+/* A plain read of what an atomic function updates. */
+static bool reads_updated(const struct rt_party *read, const struct rt_party *update)
+{
+    return !strcmp(read->access, "read") && !strcmp(update->access, "atomic");
+}
+
+/* One above the update: mostly it decides whether to. */
 static bool is_guess(const struct rt_party *read, const struct rt_party *update)
 {
-    return !strcmp(read->access, "read") && !strcmp(update->access, "atomic") && !strcmp(read->file, update->file) &&
-           read->line < update->line;
+    return reads_updated(read, update) && !strcmp(read->file, update->file) && read->line < update->line;
 }
 
 /* What to do about a race; `where` says where a barrier would stand. */
@@ -99,6 +104,11 @@ static void advise_race(const struct simt_report *r, struct rt_report *out, bool
         snprintf(out->hint, sizeof out->hint,
                  "blocks of a cluster meet at cluster.sync() (barrier.cluster.arrive and .wait), which is missing%s",
                  where);
+    else if (r->across_blocks && (reads_updated(&out->first, &out->other) || reads_updated(&out->other, &out->first)))
+        snprintf(
+            out->hint, sizeof out->hint,
+            "blocks are not ordered: read what others update by an atomic function, too, as atomicAdd(p, 0), or in "
+            "another launch, when it is complete");
     else if (r->across_blocks)
         snprintf(out->hint, sizeof out->hint,
                  "blocks are not ordered: use atomic functions (with __threadfence() for what goes with them), or two "
