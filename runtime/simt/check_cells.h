@@ -240,10 +240,10 @@ struct check_vectors {
     /* Lanes m touch cells whose records, if there are any, are all theirs: these become what they are behind that.
      * False: look closer at all of them; nothing is lost. What nobody has touched is not to be written. */
     bool (*own)(const struct own_cells *x, uint32_t m, bool write);
-    /* Words of lanes m, each another one, which nobody touched but one thread before whose touch they come. False: look
-     * closer; nothing is lost. */
-    bool (*groups)(uint32_t *written, uint32_t *read, const uint32_t *at, uint32_t m, const struct group_rule *g,
-                   bool write);
+    /* Words of lanes m, each another one, that at most one thread touched, and each behind what that did. Those lanes
+     * of which that can't be said, and to whose words nothing is done; of a write all or none. */
+    uint32_t (*groups)(uint32_t *written, uint32_t *read, const uint32_t *at, uint32_t m, const struct group_rule *g,
+                       bool write);
     /* Lie those of 32 addresses that lanes m have within `room` of `low`, without the bits of `odd`? */
     bool (*within)(const uint64_t *a, uint32_t m, uint64_t low, uint64_t room, uint64_t odd);
 };

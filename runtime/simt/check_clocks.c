@@ -48,7 +48,7 @@ static void raise_all(const struct block *b, struct clock *c, const struct clock
     simt_seen_join(b->check, &c->others, by->others);
     if (by->acquired > c->acquired) c->acquired = by->acquired;
     for (unsigned k = 0; k < MAX_CLUSTER; k++) raise_to(&c->met[k], by->met[k]);
-    for (size_t k = 0; k < n; k++) raise_to(&c->seen[k], by->seen[k]);
+    for (size_t k = 0; k < n; k += SIMT_WARP) raise_warp(c->seen + k, by->seen + k);
 }
 
 /* A clock that nobody else holds, the same as *place, where it stands from then on. */
@@ -77,7 +77,8 @@ static bool says(const struct block *b, const struct clock *c, const struct cloc
     size_t n = entries(b);
     uint32_t less = (uint32_t)(other->acquired > c->acquired) | (uint32_t)(other->others && other->others != c->others);
     for (unsigned k = 0; k < MAX_CLUSTER; k++) less |= (uint32_t)(c->met[k] < other->met[k]);
-    for (size_t k = 0; k < n; k++) less |= (uint32_t)(c->seen[k] < other->seen[k]);
+    for (size_t k = 0; k < n; k += SIMT_WARP)
+        for (unsigned l = 0; l < SIMT_WARP; l++) less |= (uint32_t)(c->seen[k + l] < other->seen[k + l]);
     return !less;
 }
 
@@ -170,6 +171,14 @@ bool simt_clocks_ordered(const struct block *b, record r, unsigned thread)
 bool simt_clocks_differ(const struct block *b, unsigned thread, unsigned other)
 {
     return !b->clocks->aside && b->clocks->knows[thread] != b->clocks->knows[other];
+}
+
+uint32_t simt_clocks_alike(const struct block *b, unsigned warp, unsigned lane)
+{
+    struct clock *const *knows = b->clocks->knows + warp * SIMT_WARP;
+    uint32_t alike = 0;
+    for (unsigned l = 0; l < SIMT_WARP; l++) alike |= (uint32_t)(knows[l] == knows[lane]) << l;
+    return b->clocks->aside ? FULL : alike;
 }
 
 bool simt_clocks_known(const struct block *b)
@@ -274,13 +283,14 @@ void simt_clocks_share(struct block *b, const uint32_t *from, const uint32_t *to
     if (!c) return;
     b->meets_partly = true;
     if (b->tags.parted) simt_groups_part(b, c->threads);
-    for (uint32_t t = 0; t < c->threads; t++) {
-        if (!(from[t / SIMT_WARP] >> t % SIMT_WARP & 1) || c->knows[t] == last) continue;
-        join(b, &all, c->knows[t]);
-        last = c->knows[t];
-    }
-    for (uint32_t t = 0; all && t < c->threads; t++)
-        if (to[t / SIMT_WARP] >> t % SIMT_WARP & 1) simt_clock_hold(b, &c->knows[t], all);
+    for (uint32_t t = 0; t < c->threads; t += SIMT_WARP) EACH_LANE(l, from[t / SIMT_WARP])
+        {
+            if (c->knows[t + l] == last) continue;
+            join(b, &all, c->knows[t + l]);
+            last = c->knows[t + l];
+        }
+    for (uint32_t t = 0; all && t < c->threads; t += SIMT_WARP)
+        EACH_LANE(l, to[t / SIMT_WARP]) simt_clock_hold(b, &c->knows[t + l], all);
     c->some |= all != NULL;
     if (all) simt_groups_note_clocks(b, to);
     simt_clock_let_go(b, &all);
@@ -316,10 +326,9 @@ void simt_clock_add_meetings(struct clock *c, const struct block *b, unsigned wa
     uint32_t *seen = c->seen + k->rank * b->clocks->threads;
     simt_reach_times(b, c->met);
     raise_to(&c->met[k->rank], b->met);
-    for (unsigned l = 0; l < SIMT_WARP; l++) raise_to(&seen[warp * SIMT_WARP + l], b->warp_met[warp]);
+    raise_warp_to(seen + warp * SIMT_WARP, b->warp_met[warp]);
     for (uint32_t v = 0; b->warps && v < k->warp_count; v++)
-        for (unsigned l = 0; b->warps[warp][v] && l < SIMT_WARP; l++)
-            raise_to(&seen[v * SIMT_WARP + l], b->warps[warp][v]);
+        if (b->warps[warp][v]) raise_warp_to(seen + v * SIMT_WARP, b->warps[warp][v]);
 }
 
 /* What the thread has seen goes with its arrival; *last: the clock of the one before. */
@@ -337,7 +346,7 @@ void simt_clock_add_done(struct clock *c, const struct block *b, unsigned warp, 
 {
     uint32_t *seen = c->seen + b->worker->rank * b->clocks->threads + warp * SIMT_WARP;
     raise_to(&seen[lane], b->now);
-    for (unsigned l = 0; b->lanes[warp] && l < SIMT_WARP; l++) raise_to(&seen[l], b->lanes[warp][lane][l]);
+    if (b->lanes[warp]) raise_warp(seen, b->lanes[warp][lane]);
 }
 
 /* The thread has waited for a phase. */
@@ -367,8 +376,8 @@ void simt_clocks_wait(struct block *b, uint32_t id, const uint32_t *to)
 {
     if (!b->clocks || !b->clocks->barriers[id]) return;
     simt_groups_part(b, b->clocks->threads);
-    for (uint32_t t = 0; t < b->clocks->threads; t++)
-        if (to[t / SIMT_WARP] >> t % SIMT_WARP & 1) simt_clocks_take(b, t, b->clocks->barriers[id]);
+    for (uint32_t t = 0; t < b->clocks->threads; t += SIMT_WARP)
+        EACH_LANE(l, to[t / SIMT_WARP]) simt_clocks_take(b, t + l, b->clocks->barriers[id]);
     simt_groups_note_clocks(b, to);
     simt_clock_let_go(b, &b->clocks->barriers[id]);
 }

@@ -48,6 +48,17 @@ static inline void raise_to(uint32_t *v, uint32_t least)
     *v = *v < least ? least : *v;
 }
 
+/* Of a warp's threads: loops whose length is known become vector code. */
+static inline void raise_warp(uint32_t *restrict v, const uint32_t *restrict least)
+{
+    for (unsigned l = 0; l < SIMT_WARP; l++) v[l] = v[l] < least[l] ? least[l] : v[l];
+}
+
+static inline void raise_warp_to(uint32_t *v, uint32_t least)
+{
+    for (unsigned l = 0; l < SIMT_WARP; l++) v[l] = v[l] < least ? least : v[l];
+}
+
 /* ---- check_clocks.c ---- */
 void *simt_clocks_allocated(const struct block *b, void *p); /* p; NULL is noted: there is no memory */
 struct clocks *simt_clocks_want(struct block *b);            /* NULL: no memory */

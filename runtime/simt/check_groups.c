@@ -13,9 +13,9 @@ enum { KNOWN_LANES, KNOWN_WARPS, KNOWN_CLOCK }; /* a note's `count` */
 
 /* What a warp's lanes have seen of others, by thread, where that is the same for all of them. */
 struct known {
-    uint32_t version; /* of the block's tags when it was found */
-    bool apart;       /* it is not */
-    uint32_t times[32 * SIMT_WARP];
+    uint32_t version;                          /* of the block's tags when it was found */
+    bool apart;                                /* it is not */
+    uint32_t times[32 * SIMT_WARP], least[32]; /* least: by warp */
 };
 
 /* What a lane has seen of the others. */
@@ -24,6 +24,7 @@ struct seer {
     unsigned warp, thread;
     const uint32_t *lanes, *warps; /* of its warp, of others; NULL: nothing */
     const uint32_t *clock;         /* by thread, likewise */
+    const struct known *known;     /* all that but for `lanes`; NULL: it is not found */
     uint32_t of, time;             /* the last warps that were asked for, and when; are all of them seen? */
     const uint32_t *by;
     bool all;
@@ -98,10 +99,9 @@ void simt_groups_note_clocks(struct block *b, const uint32_t *lanes)
 {
     for (uint32_t w = 0; b->tags.parted && w < b->worker->warp_count; w++)
         for (uint32_t left = lanes[w], same; left; left &= ~same) {
-            unsigned one = w * SIMT_WARP + (unsigned)__builtin_ctz(left);
-            same = 0;
-            EACH_LANE(l, left) same |= (uint32_t)!simt_clocks_differ(b, one, w * SIMT_WARP + l) << l;
-            note_known(b, w, KNOWN_CLOCK, same)->at[0] = simt_clocks_keep(b, one);
+            unsigned one = (unsigned)__builtin_ctz(left);
+            same = left & simt_clocks_alike(b, w, one);
+            note_known(b, w, KNOWN_CLOCK, same)->at[0] = simt_clocks_keep(b, w * SIMT_WARP + one);
         }
 }
 
@@ -127,17 +127,20 @@ void simt_groups_replay(struct block *b, const struct shared_note *n)
 /* ---- who was there ---- */
 static void find_known(const struct block *b, unsigned warp, struct known *x)
 {
-    unsigned threads = b->worker->warp_count * SIMT_WARP, first = warp * SIMT_WARP;
-    const uint32_t *clock = b->clocks ? simt_clocks_times(b, first) : NULL;
+    static const uint32_t none[SIMT_WARP];
+    const uint32_t *clock = b->clocks ? simt_clocks_times(b, warp * SIMT_WARP) : NULL;
     x->version = b->tags.version;
-    x->apart = false;
-    for (unsigned l = 1; b->clocks && l < SIMT_WARP; l++) x->apart |= simt_clocks_differ(b, first, first + l);
-    for (unsigned v = 0; v < threads / SIMT_WARP; v++) {
+    x->apart = b->clocks && simt_clocks_alike(b, warp, 0) != FULL;
+    for (unsigned v = 0; v < b->worker->warp_count; v++) {
         uint32_t time = v == warp ? b->warp_met[warp] : b->warps ? b->warps[warp][v] : 0;
-        for (unsigned l = 0; l < SIMT_WARP; l++) x->times[v * SIMT_WARP + l] = time;
+        uint32_t *restrict times = x->times + v * SIMT_WARP, least = UINT32_MAX;
+        const uint32_t *restrict by = clock ? clock + v * SIMT_WARP : none;
+        for (unsigned l = 0; l < SIMT_WARP; l++) {
+            times[l] = by[l] > time ? by[l] : time;
+            least = times[l] < least ? times[l] : least;
+        }
+        x->least[v] = least;
     }
-    for (unsigned t = 0; clock && t < threads; t++)
-        if (clock[t] > x->times[t]) x->times[t] = clock[t];
 }
 
 /* NULL: its lanes differ, or there is no memory. */
@@ -149,15 +152,14 @@ static const struct known *known_of(struct block *b, unsigned warp)
     return (*x)->apart ? NULL : *x;
 }
 
-/* All lanes at once, where that is simple. */
-static bool touch_at_once(const struct access *a, uint32_t m, uint32_t epoch)
+/* All lanes at once, where that is simple. Those for which it was not. */
+static uint32_t touch_at_once(const struct access *a, uint32_t m, uint32_t epoch, const struct known *known)
 {
     static const uint32_t none[SIMT_WARP * SIMT_WARP];
     struct block *b = a->block;
     struct tags *t = &b->tags;
     unsigned warp = (unsigned)a->warp->index;
-    const struct known *known = a->kind == ACCESS_ATOMIC || a->site->fails ? NULL : known_of(b, warp);
-    if (!known) return false;
+    if (!known || a->kind == ACCESS_ATOMIC || a->site->fails) return m;
     const struct group_rule g = {.base = t->base,
                                  .now = t->now,
                                  .met = b->met,
@@ -165,11 +167,11 @@ static bool touch_at_once(const struct access *a, uint32_t m, uint32_t epoch)
                                  .me = epoch | warp * SIMT_WARP,
                                  .known = known->times,
                                  .lanes = b->lanes[warp] ? b->lanes[warp][0] : none};
-    uint32_t at[SIMT_WARP];
+    uint32_t at[SIMT_WARP], left = 0;
     for (int l = 0; l < SIMT_WARP; l++) at[l] = (uint32_t)a->at[l] / 4;
     for (uint32_t k = 0; k < a->bytes / 4; k++)
-        if (!a->check->vectors->groups(t->written + k, t->read + k, at, m, &g, a->kind == ACCESS_WRITE)) return false;
-    return true;
+        left |= a->check->vectors->groups(t->written + k, t->read + k, at, m, &g, a->kind == ACCESS_WRITE);
+    return left;
 }
 
 static void see_as(struct seer *x, unsigned lane)
@@ -177,12 +179,13 @@ static void see_as(struct seer *x, unsigned lane)
     const struct block *b = x->b;
     x->thread = x->warp * SIMT_WARP + lane;
     x->lanes = b->lanes[x->warp] ? b->lanes[x->warp][lane] : NULL;
-    x->clock = b->clocks ? simt_clocks_times(b, x->thread) : NULL;
+    x->clock = b->clocks && !x->known ? simt_clocks_times(b, x->thread) : NULL;
 }
 
 /* Is what another thread did at the time ordered before what the lane does now? */
 static inline bool has_seen(const struct seer *x, unsigned other, uint32_t time)
 {
+    if (x->known && time < x->known->times[other]) return true;
     if (other / SIMT_WARP == x->warp) {
         if (other == x->thread || time < x->b->warp_met[x->warp]) return true;
         if (x->lanes && time < x->lanes[other % SIMT_WARP]) return true;
@@ -194,6 +197,7 @@ static inline bool has_seen(const struct seer *x, unsigned other, uint32_t time)
 
 static bool has_seen_lanes(const struct seer *x, unsigned warp, uint32_t m, uint32_t time)
 {
+    if (x->known && time < x->known->least[warp]) return true;
     EACH_LANE(l, m & x->b->worker->warps[warp].threads)
     if (!has_seen(x, warp * SIMT_WARP + l, time)) return false;
     return true;
@@ -274,11 +278,11 @@ static bool touch_word(struct seer *x, enum simt_access kind, uint32_t word, uin
     return true;
 }
 
-static bool touch_by_lanes(const struct access *a, uint32_t m, uint32_t epoch)
+static bool touch_by_lanes(const struct access *a, uint32_t m, uint32_t epoch, const struct known *known)
 {
     const struct block *b = a->block;
     unsigned warp = (unsigned)a->warp->index;
-    struct seer x = {.b = b, .warp = warp, .warps = b->warps ? b->warps[warp] : NULL, .all = true};
+    struct seer x = {.b = b, .warp = warp, .warps = b->warps ? b->warps[warp] : NULL, .known = known, .all = true};
     EACH_LANE(l, m)
     {
         see_as(&x, l);
@@ -299,7 +303,9 @@ bool simt_groups_touch(const struct access *a, uint32_t m)
     if (b->copies || b->bulks || b->learned || epoch >= LAST_EPOCH || !has_room(b, 1)) return false;
     if (b->tags.last < epoch) b->tags.last = (uint32_t)epoch;
     bool joins = simt_shared_joins(a, m);
-    if (!joins && !touch_at_once(a, m, (uint32_t)epoch) && !touch_by_lanes(a, m, (uint32_t)epoch)) return false;
+    const struct known *known = joins ? NULL : known_of(b, (unsigned)a->warp->index);
+    uint32_t left = joins ? 0 : touch_at_once(a, m, (uint32_t)epoch, known);
+    if (left && !touch_by_lanes(a, left, (uint32_t)epoch, known)) return false;
     const uint32_t rows = joins ? SHARED_ROWS_UNIFORM : 0;
     struct shared_note *n = simt_shared_log(b, a->warp, a->insn, record_site(a->me), a->bytes, m, rows);
     if (joins)

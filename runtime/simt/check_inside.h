@@ -373,6 +373,8 @@ bool simt_check_want(struct block *b, void *array, size_t count, size_t size);
 /* Has the thread waited at mbarriers for what the record says? */
 bool simt_clocks_ordered(const struct block *b, record r, unsigned thread);
 bool simt_clocks_differ(const struct block *b, unsigned thread, unsigned other); /* have they waited for others? */
+/* The lanes of the warp that have waited for what the lane has. */
+uint32_t simt_clocks_alike(const struct block *b, unsigned warp, unsigned lane);
 /* By warp: lanes `to` come to know what any of `from` has waited for; the same within a warp; all threads met. */
 void simt_clocks_share(struct block *b, const uint32_t *from, const uint32_t *to);
 void simt_clocks_share_lanes(struct block *b, const struct warp *w, uint32_t m);

@@ -354,9 +354,9 @@ static bool holds_narrow(const uint32_t *v, struct jit_form f)
 {
     uint32_t differ = v[0] & ((1u << f.zeros) - 1), first = f.kind == FORM_CONST ? (uint32_t)f.step : v[0];
     uint32_t step = f.kind == FORM_CONST ? 0 : (uint32_t)f.step, skip = f.kind == FORM_CONST ? 0 : (uint32_t)f.skip;
-    uint32_t second = f.kind == FORM_PAIR ? v[16] : first + skip;
-    for (uint32_t l = 0; l < 16; l++) differ |= v[l] ^ (first + step * l);
-    for (uint32_t l = 0; l < 16; l++) differ |= v[16 + l] ^ (second + step * l);
+    differ |= (v[0] ^ first) | (f.kind == FORM_PAIR ? 0 : v[16] ^ (first + skip));
+    for (uint32_t l = 1; l < 16; l++) differ |= (v[l] - v[l - 1]) ^ step;
+    for (uint32_t l = 17; l < SIMT_WARP; l++) differ |= (v[l] - v[l - 1]) ^ step;
     return !differ;
 }
 
@@ -364,9 +364,9 @@ static bool holds_wide(const uint64_t *v, struct jit_form f)
 {
     uint64_t differ = v[0] & ((1u << f.zeros) - 1), first = f.kind == FORM_CONST ? (uint64_t)f.step : v[0];
     uint64_t step = f.kind == FORM_CONST ? 0 : (uint64_t)f.step, skip = f.kind == FORM_CONST ? 0 : (uint64_t)f.skip;
-    uint64_t second = f.kind == FORM_PAIR ? v[16] : first + skip;
-    for (uint64_t l = 0; l < 16; l++) differ |= v[l] ^ (first + step * l);
-    for (uint64_t l = 0; l < 16; l++) differ |= v[16 + l] ^ (second + step * l);
+    differ |= (v[0] ^ first) | (f.kind == FORM_PAIR ? 0 : v[16] ^ (first + skip));
+    for (uint64_t l = 1; l < 16; l++) differ |= (v[l] - v[l - 1]) ^ step;
+    for (uint64_t l = 17; l < SIMT_WARP; l++) differ |= (v[l] - v[l - 1]) ^ step;
     return !differ;
 }
 

@@ -485,47 +485,51 @@ static inline __attribute__((always_inline)) uint32_t group_seen(uint32_t tag, u
 }
 
 #ifdef __AVX512F__
-static bool touch_groups(uint32_t *written, uint32_t *read, const uint32_t *at, uint32_t m,
-                         const struct group_rule *rule, bool write)
+static uint32_t touch_groups(uint32_t *written, uint32_t *read, const uint32_t *at, uint32_t m,
+                             const struct group_rule *rule, bool write)
 {
     const struct group_rule g = *rule;
     const uint32_t *known = g.known, *lanes = g.lanes;
-    uint32_t w[SIMT_WARP], r[SIMT_WARP], mine[SIMT_WARP], now[SIMT_WARP], bad = 0, *to = write ? written : read;
+    uint32_t w[SIMT_WARP], r[SIMT_WARP], mine[SIMT_WARP], now[SIMT_WARP], bad = 0, lost = 0;
+    uint32_t *to = write ? written : read;
     take_some(w, written, at, m);
     take_some(r, read, at, m);
     for (uint32_t l = 0; l < SIMT_WARP; l++) {
         uint32_t fine = group_seen(w[l], TAG_MANY, l, known, lanes, &g);
         fine &=
             group_seen(r[l], TAG_MANY | TAG_WARP, l, known, lanes, &g) & ((uint32_t)write | (uint32_t)(w[l] >= g.base));
-        bad |= (fine ^ 1) & (m >> l & 1);
+        bad |= (fine ^ 1) << l;
         mine[l] = g.me + l;
     }
-    if (bad) return false;
-    put_some(to, mine, at, m);
-    take_some(now, to, at, m);
-    for (uint32_t l = 0; l < SIMT_WARP; l++) bad |= (now[l] ^ mine[l]) & -(m >> l & 1);
-    if (bad) put_some(to, write ? w : r, at, m); /* two of one word */
-    return !bad;
+    bad &= m;
+    if (write && bad) return m;
+    put_some(to, mine, at, m & ~bad);
+    take_some(now, to, at, m & ~bad);
+    for (uint32_t l = 0; l < SIMT_WARP; l++) lost |= (uint32_t)(now[l] != mine[l]) << l;
+    lost &= m & ~bad; /* to another lane of the word */
+    if (write && lost) put_some(written, w, at, m);
+    return write && lost ? m : bad | lost;
 }
 #else
 /* Lane by lane, as above: a tag is asked for no more than it takes. Where lanes share a word, one of them stays there,
  * which comes behind all that was there. */
-static bool touch_groups(uint32_t *written, uint32_t *read, const uint32_t *at, uint32_t m,
-                         const struct group_rule *rule, bool write)
+static uint32_t touch_groups(uint32_t *written, uint32_t *read, const uint32_t *at, uint32_t m,
+                             const struct group_rule *rule, bool write)
 {
     const struct group_rule g = *rule;
     const uint32_t *known = g.known, *lanes = g.lanes;
-    uint32_t shared = 0, *to = write ? written : read;
+    uint32_t bad = 0, lost = 0, *to = write ? written : read;
     EACH_LANE(l, m)
     {
         uint32_t w = written[at[l]], r = read[at[l]];
-        if (!write && w < g.base) return false;
-        if (w >= g.now && !group_seen(w, TAG_MANY, l, known, lanes, &g)) return false;
-        if (r >= g.now && !group_seen(r, TAG_MANY | TAG_WARP, l, known, lanes, &g)) return false;
+        bool fine = (write || w >= g.base) && (w < g.now || group_seen(w, TAG_MANY, l, known, lanes, &g));
+        fine = fine && (r < g.now || group_seen(r, TAG_MANY | TAG_WARP, l, known, lanes, &g));
+        if (!fine && write) return m;
+        bad |= (uint32_t)!fine << l;
     }
-    EACH_LANE(l, m) to[at[l]] = g.me + l;
-    EACH_LANE(l, m) shared |= to[at[l]] ^ (g.me + l);
-    return !shared;
+    EACH_LANE(l, m & ~bad) to[at[l]] = g.me + l;
+    EACH_LANE(l, m & ~bad) lost |= (uint32_t)(to[at[l]] != g.me + l) << l;
+    return write && lost ? m : bad | lost;
 }
 #endif
 

@@ -60,6 +60,33 @@ faulty("a wait at another mbarrier, where somebody else arrived later", [[
   if (me == 65) { wait(&bar[2], 0); out[0] = s[5]; }
 ]], "1: s[5] written here and read in line 4 by another thread, with nothing that orders them (1 times)")
 
+faulty("two lanes read one place, and one of them writes it, behind a wait", [[
+  s[me] = me;
+  __syncthreads();
+  if (me == 64) arrive(&bar[0]);
+  if (me == 32) wait(&bar[0], 0);
+  if (warp == 1) {
+    __syncwarp();
+    out[me] = s[lane / 2];
+    if (me == 33) s[0] = 2;
+  }
+]], "8: s[0] written here and read in line 7 by another thread, with nothing that orders them (1 times)")
+
+faulty("one lane of many that read a place has arrived", [[
+  s[me] = me;
+  __syncthreads();
+  if (me == 64) arrive(&bar[1]);
+  if (warp == 1) {
+    wait(&bar[1], 0);
+    out[me] = s[lane / 16];
+    if (lane == 31) arrive(&bar[0]);
+  }
+  if (warp == 0) {
+    wait(&bar[0], 0);
+    if (lane == 0) s[1] = 3;
+  }
+]], "11: s[1] written here and read in line 6 by another thread, with nothing that orders them (1 times)")
+
 faulty("what is written behind the arrival", [[
   if (me == 0) { s[5] = 1;
     arrive(&bar[0]);
