@@ -195,7 +195,7 @@ struct check_vectors {
                       uint32_t me, bool write);
     /* The same of elements that lanes m mean by offsets. The arrays begin where lines do. CELLS_FAR, and nothing was
      * done: some are outside or lie oddly, or lanes of a warp met, or others are better at this, as with AVX-512 where
-     * they are no words, or neither all different nor rising from lane to lane. */
+     * some are the same, unless lanes one behind the other read them. */
     unsigned (*near)(uint32_t *written, uint32_t *read, const struct offsets *o, uint32_t m, const struct tag_rule *t,
                      uint32_t me, bool write);
     /* Words 1 << shift apart, 0 or 1, of which lanes m touch theirs, likewise; that of lane 0 is the first. */

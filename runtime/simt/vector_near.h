@@ -1,5 +1,6 @@
-/* Words of shared memory that lanes touch, for vector_cells.h. Near each other: where lines of tags are few, all of
- * them are looked at, and which lanes have which word is known by bits. Else tags are gathered and scattered. */
+/* Words of shared memory that lanes touch, for vector_cells.h. Near each other, in the order of the lanes or against
+ * it: where lines of tags are few, all of them are looked at, and which lanes have which word is known by bits. Else
+ * tags are gathered and scattered. */
 #ifndef SIMT_VECTOR_NEAR_H
 #define SIMT_VECTOR_NEAR_H
 
@@ -31,18 +32,23 @@ static inline __attribute__((always_inline)) bool find_near(struct near_words *x
     if (_mm512_mask_cmpgt_epu32_mask(m, on_low, _mm512_set1_epi32((int)o->room)) |
         _mm512_mask_test_epi32_mask(m, offset, _mm512_set1_epi32((int)o->odd)))
         return false;
-    __m512i word = _mm512_maskz_compress_epi32(m, _mm512_srli_epi32(offset, 2));
-    const __m512i at = word;
+    __m512i word = _mm512_maskz_compress_epi32(m, _mm512_srl_epi32(offset, _mm_cvtsi32_si128((int)o->log)));
+    __m512i next = _mm512_alignr_epi32(word, word, 1);
+    const __m512i at = word, in_order = mine = _mm512_maskz_compress_epi32(m, mine);
+    uint32_t count = (uint32_t)__builtin_popcount(m), all = (1u << count) - 1, rest = all >> 1;
+    if (_mm512_mask_cmpgt_epu32_mask((__mmask16)rest, word, next)) {
+        if (_mm512_mask_cmplt_epu32_mask((__mmask16)rest, word, next)) return find_far(x, (__mmask16)all, at, mine);
+        /* the last lane first */
+        __m512i back = _mm512_sub_epi32(_mm512_set1_epi32((int)count - 1), _mm512_loadu_si512(lanes_in_order));
+        word = _mm512_permutexvar_epi32(back, word);
+        mine = _mm512_permutexvar_epi32(back, mine);
+    }
     x->far = false;
     x->first = (uint32_t)_mm_cvtsi128_si32(_mm512_castsi512_si128(word)) & ~15u;
     word = _mm512_sub_epi32(word, _mm512_set1_epi32((int)x->first));
-    mine = _mm512_maskz_compress_epi32(m, mine);
-    uint32_t all = (1u << __builtin_popcount(m)) - 1;
-    __m512i next = _mm512_alignr_epi32(word, word, 1);
-    if (_mm512_mask_cmpgt_epu32_mask((__mmask16)all, word, _mm512_set1_epi32(63)) |
-        _mm512_mask_cmpgt_epu32_mask((__mmask16)(all >> 1), word, next))
-        return find_far(x, (__mmask16)all, at, mine);
-    uint32_t same = _mm512_mask_cmpeq_epi32_mask((__mmask16)(all >> 1), word, next);
+    if (_mm512_mask_cmpgt_epu32_mask((__mmask16)all, word, _mm512_set1_epi32(63)))
+        return find_far(x, (__mmask16)all, at, in_order);
+    uint32_t same = _mm512_mask_cmpeq_epi32_mask((__mmask16)rest, word, _mm512_alignr_epi32(word, word, 1));
     if (same && write) return false;
     if (same) { /* the first lane of those that read one word stands for all */
         uint32_t kept = all & ~(same << 1);
@@ -153,7 +159,7 @@ static inline __attribute__((always_inline)) unsigned judge_halves(uint32_t *wri
 static unsigned judge_near(uint32_t *written, uint32_t *read, const struct offsets *o, uint32_t m,
                            const struct tag_rule *t, uint32_t me, bool write)
 {
-    if (t->warp != t->now || o->log != 2) return CELLS_FAR;
+    if (t->warp != t->now) return CELLS_FAR;
     return write ? judge_halves(written, read, o, m, t, me, true) : judge_halves(written, read, o, m, t, me, false);
 }
 #else

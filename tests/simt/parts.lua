@@ -28,6 +28,7 @@ local places = {
   all = function(i) return i end,
   further = function(i) return i + 3 end,
   turned = function(i) return 63 - i end,
+  turned_by_16 = function(i) return i ~ 15 end,
   shared = function(i) return i // 4 end,
   twice = function(i) return i == 40 and 41 or i end,
   even = function(i) return i % 2 == 0 and i or -1 end,
