@@ -174,6 +174,9 @@ static inline bool is_opaque(const struct access *a)
 /* False: the line's strips can't say it, or something is wrong; they are as they were. */
 struct now;
 bool simt_strips_touch(struct line *l, const struct stretch *s, const struct now *t, bool write);
+/* Have those of a line of the launch touched the word in a way that neither barriers of the block or the warp nor the
+ * thread's own order put before what it does, so that strips will not do? */
+bool simt_strips_part(const struct line *l, unsigned word, record me, const struct now *t, bool write);
 /* A whole line gets strips. */
 void simt_strips_begin(struct line *l);
 /* The log of the largest cells that can say which lanes touched what, at most `log`. */

@@ -3,6 +3,7 @@
  * thread has seen of who made it, tells that nothing is wrong, and what becomes of them: a store takes the place of all
  * of them, a load that of a reader. A reader that is recorded here needs no note in check_readers.c, since it gives way
  * only to what comes behind it. */
+#include "runtime/simt/check_lines.h"
 #include "runtime/simt/check_pairs.h"
 
 struct knower { /* lanes of a warp */
@@ -105,10 +106,15 @@ static bool leaves_pairs(const struct access *a, struct line *l, unsigned lane)
     return v && (first || second);
 }
 
-static record *cells_for(const struct access *a, struct line *l, unsigned lane)
+/* The line's cells of words, where what it has instead will not do; NULL: it may, or there is no memory. */
+static record *cells_for(const struct access *a, struct line *l, unsigned lane, const struct now *now)
 {
-    if (!leaves_pairs(a, l, lane) || !made(a, simt_shadow_line(a->check, l, 2))) return NULL;
-    simt_let_stores_land(a->block); /* by lanes that found the pairs */
+    const record me = a->me + ((record)lane << THREAD_AT);
+    const unsigned word = (unsigned)(a->at[lane] % LINE) / 4;
+    bool pairs = leaves_pairs(a, l, lane), strips = !pairs && l->launch == a->check->number;
+    if (!pairs && !(strips && simt_strips_part(l, word, me, now, a->kind == ACCESS_WRITE))) return NULL;
+    if (!made(a, simt_shadow_line(a->check, l, 2))) return NULL;
+    if (pairs) simt_let_stores_land(a->block); /* by lanes that found the pairs */
     return words_of_line(a->check, l);
 }
 
@@ -138,6 +144,7 @@ uint32_t simt_race_known(const struct access *a, uint32_t m)
     uint32_t left = m;
     if (!is_plain(a) || a->block->now == LAST_TIME) return m;
     struct knower x = knower_of(a);
+    const struct now now = now_of(a, false);
     EACH_LANE(lane, m)
     {
         x.lane = lane;
@@ -152,7 +159,7 @@ uint32_t simt_race_known(const struct access *a, uint32_t m)
             words = words_of_line(c, l);
             if (a->kind == ACCESS_WRITE) l->settled = 0;
         }
-        if (!words) words = cells_for(a, held, lane);
+        if (!words) words = cells_for(a, held, lane, &now);
         if (words && touch_lane(&x, words + x.at % LINE / 4)) left &= ~(1u << lane);
     }
     if (held) unlock_line(c, held);

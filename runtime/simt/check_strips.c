@@ -190,6 +190,20 @@ bool simt_strips_touch(struct line *l, const struct stretch *s, const struct now
     return touch_own(d, s, t, write) || (write ? write_words(l, d, s, t) : read_words(l, d, s, t));
 }
 
+bool simt_strips_part(const struct line *l, unsigned word, record me, const struct now *t, bool write)
+{
+    const struct strips *d = strips_of(l);
+    if (l->kind & LINE_WHOLE) {
+        record r = l->who + ((record)lanes_on(word, l->kind & LINE_SHIFT) << THREAD_AT);
+        return (write || l->kind & LINE_WRITTEN) && !cell_gone(r, me, t, false);
+    }
+    for (int k = 0; l->kind == LINE_STRIPS && k < STRIPS; k++) {
+        bool counts = d->words[k] >> word & 1 && (write || d->stores >> k & 1);
+        if (counts && !cell_gone(at_word(d, k, word), me, t, false)) return true;
+    }
+    return false;
+}
+
 unsigned simt_strips_log(const struct strips *d, unsigned log)
 {
     for (int k = 0; k < STRIPS; k++) {
