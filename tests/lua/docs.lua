@@ -137,6 +137,7 @@ t.test("help on a module, and on words", function()
   assert(standard:find("nothing is called 'standard-deviation'; 'standard deviation' occurs in\n", 1, true) and standard:find("\narray.std ", 1, true))
   assert(help("eigenvalue qwertz"):find("nothing is called 'eigenvalue qwertz'; 'eigenvalue' occurs in\n", 1, true))
   t.raises("did you mean 'array.argmax'?", gpu.help, "array.argmx")
+  t.raises("there is no help on 'to qwertz'", gpu.help, "to qwertz") -- words as short as that are everywhere
   -- Those with the word in their name come first.
   local names, texts = help("conv"), false
   for name in names:gmatch("\n([%w_.]+)  +%S") do
