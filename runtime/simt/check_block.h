@@ -120,7 +120,8 @@ struct glance {  /* a strong load, and what the first of its lanes read */
 };
 #define FORMLESS  64
 #define LAST_MET  SIMT_WARP
-#define LANE_ROWS (LAST_MET + 1)
+#define MET_TIME  (LAST_MET + 1)
+#define LANE_ROWS (MET_TIME + 1)
 struct block {
     struct block *next; /* of the check */
     struct simt_check *check;
@@ -131,7 +132,7 @@ struct block {
     uint32_t warp_seen[32];    /* when the warp took part in any synchronisation last */
     uint32_t (*warps)[32];     /* [w][v]: warp w has seen what v did before; NULL until a barrier of some warps */
     uint32_t (*lanes[32])[32]; /* [warp][l][j]: the same for lanes; [warp][LAST_MET][l]: those that l met last, by
-                                  bits; NULL until some lanes of a warp meet */
+                                  bits, [MET_TIME][l]: then; NULL until some lanes of a warp meet */
     struct cell_table shared;  /* of the block's shared memory */
     uint32_t shared_turn;
     bool steady;    /* the block does in shared memory what another did that was right */

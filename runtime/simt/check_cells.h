@@ -156,7 +156,7 @@ struct group_rule {          /* of tags whose epochs are times: check_groups.c *
     uint32_t base, now, met; /* the block's first epoch, and the one that began at the time `met` */
     uint32_t warp, me;       /* lane 0's tag */
     const uint32_t *known;   /* by thread: before when all is ordered before what the warp does, */
-    const uint32_t *lanes;   /* by lane, then by lane of the warp: before what that does, too */
+    const uint32_t *lanes;   /* as struct block has them: before what a lane does, too */
 };
 
 struct own_cells {        /* of pairs (check_pairs.h) of one chunk, that lanes touch */
@@ -246,6 +246,10 @@ struct check_vectors {
                        bool write);
     /* Lie those of 32 addresses that lanes m have within `room` of `low`, without the bits of `odd`? */
     bool (*within)(const uint64_t *a, uint32_t m, uint64_t low, uint64_t room, uint64_t odd);
+    /* Lanes m of a warp, whose `lanes` struct block has, meet now. `known`: what each has seen from then on. */
+    void (*meet)(uint32_t (*lanes)[SIMT_WARP], uint32_t m, uint32_t now, uint32_t *known);
+    /* Which of 32 are the value? */
+    uint32_t (*equal)(const uint32_t *values, uint32_t value);
 };
 extern const struct check_vectors simt_check_base, simt_check_avx2, simt_check_avx512;
 const struct check_vectors *simt_check_vectors(void); /* the best for this machine */

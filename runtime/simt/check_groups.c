@@ -155,7 +155,7 @@ static const struct known *known_of(struct block *b, unsigned warp)
 /* All lanes at once, where that is simple. Those for which it was not. */
 static uint32_t touch_at_once(const struct access *a, uint32_t m, uint32_t epoch, const struct known *known)
 {
-    static const uint32_t none[SIMT_WARP * SIMT_WARP];
+    static const uint32_t none[LANE_ROWS * SIMT_WARP];
     struct block *b = a->block;
     struct tags *t = &b->tags;
     unsigned warp = (unsigned)a->warp->index;

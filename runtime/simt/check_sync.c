@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/memory.h"
+#include "runtime/simt/check_cells.h"
 #include "runtime/simt/check_copies.h"
 #include "runtime/simt/check_order.h"
 #include "runtime/simt/check_shared.h"
@@ -395,31 +396,12 @@ bool simt_check_deadlock(struct simt_observer *o, struct worker *k)
 }
 
 /* ---- lanes of a warp ---- */
-#define EIGHT 8 /* lanes that are copied at once */
-
-static void raise_all(uint32_t *restrict least, const uint32_t *restrict times)
-{
-    for (int j = 0; j < SIMT_WARP; j++) /* of less than 31 bits: without a sign there is no vector's comparison */
-        least[j] = (int32_t)least[j] < (int32_t)times[j] ? times[j] : least[j];
-}
-
 static void meet_lanes(struct block *b, struct warp *w, uint32_t group, uint32_t now)
 {
     uint32_t known[32];
     if (!simt_check_want(b, &b->lanes[w->index], LANE_ROWS, sizeof *b->lanes[0])) return;
     simt_groups_part(b, 1);
-    uint32_t(*lanes)[32] = b->lanes[w->index], *last = lanes[LAST_MET], others = 0;
-    EACH_LANE(l, group) others |= last[l] ^ group;
-    memcpy(known, lanes[__builtin_ctz(group)], sizeof known);
-    EACH_LANE(l, others ? group : 0) raise_all(known, lanes[l]);
-    EACH_LANE(l, group) known[l] = now, last[l] = group;
-    unsigned first = 0, past = SIMT_WARP;
-    if (!others) { /* they know the same since they met last, but for when that was */
-        first = (unsigned)__builtin_ctz(group) / EIGHT * EIGHT;
-        past = SIMT_WARP - (unsigned)__builtin_clz(group);
-    }
-    EACH_LANE(l, group)
-    for (unsigned j = first; j < past; j += EIGHT) memcpy(&lanes[l][j], &known[j], EIGHT * sizeof *known);
+    b->check->vectors->meet(b->lanes[w->index], group, now, known);
     simt_groups_note_lanes(b, (unsigned)w->index, group, known);
     b->meets_partly = true;
     if (are_fenced(b, (unsigned)w->index, group)) simt_order_fence(b, (unsigned)w->index, group);
@@ -436,18 +418,6 @@ static void meet_warp(struct block *b, struct warp *w, uint32_t alive, uint32_t 
     simt_shared_warp_met(b, w);
 }
 
-/* Lanes whose mask that is. */
-static uint32_t named_so(const uint32_t *masks, uint32_t named)
-{
-    static const uint32_t bits[SIMT_WARP] = {
-        1u << 0,  1u << 1,  1u << 2,  1u << 3,  1u << 4,  1u << 5,  1u << 6,  1u << 7,  1u << 8,  1u << 9,  1u << 10,
-        1u << 11, 1u << 12, 1u << 13, 1u << 14, 1u << 15, 1u << 16, 1u << 17, 1u << 18, 1u << 19, 1u << 20, 1u << 21,
-        1u << 22, 1u << 23, 1u << 24, 1u << 25, 1u << 26, 1u << 27, 1u << 28, 1u << 29, 1u << 30, 1u << 31};
-    uint32_t lanes = 0;
-    for (unsigned l = 0; l < SIMT_WARP; l++) lanes |= masks[l] == named ? bits[l] : 0;
-    return lanes;
-}
-
 void simt_check_warp_sync(struct simt_observer *o, struct warp *w, const uint32_t *masks, uint32_t m, bool orders)
 {
     struct block *b = w->worker->observed;
@@ -457,7 +427,8 @@ void simt_check_warp_sync(struct simt_observer *o, struct warp *w, const uint32_
     uint32_t now = b->readers.since = tick(b);
     b->warp_seen[w->index] = now;
     while (m) {
-        uint32_t named = masks ? masks[__builtin_ctz(m)] : m, group = masks ? m & named_so(masks, named) : m;
+        uint32_t named = masks ? masks[__builtin_ctz(m)] : m,
+                 group = masks ? m & b->check->vectors->equal(masks, named) : m;
         m &= ~group;
         if (b->acquires) {
             uint64_t most = 0;

@@ -471,69 +471,10 @@ static bool count_again(uint32_t *last, uint32_t cells, const uint64_t *a, uint6
     return true;
 }
 
-/* Is what the tag says ordered before what lane l does? With one of the bits it means several threads. */
-static inline __attribute__((always_inline)) uint32_t group_seen(uint32_t tag, uint32_t bits, uint32_t l,
-                                                                 const uint32_t *known, const uint32_t *lanes,
-                                                                 const struct group_rule *g)
-{
-    uint32_t other = tag % TAG_ATOMIC, time = g->met + ((tag - g->now) >> TAG_BITS),
-             ours = other / SIMT_WARP == g->warp;
-    uint32_t seen = (uint32_t)(time < known[other]);
-    seen |= ours & (uint32_t)(time < lanes[l * SIMT_WARP + other % SIMT_WARP]);
-    seen |= ours & (uint32_t)(other % SIMT_WARP == l);
-    return (seen & (uint32_t)((tag & bits) == 0)) | (uint32_t)(tag < g->now);
-}
-
-#ifdef __AVX512F__
-static uint32_t touch_groups(uint32_t *written, uint32_t *read, const uint32_t *at, uint32_t m,
-                             const struct group_rule *rule, bool write)
-{
-    const struct group_rule g = *rule;
-    const uint32_t *known = g.known, *lanes = g.lanes;
-    uint32_t w[SIMT_WARP], r[SIMT_WARP], mine[SIMT_WARP], now[SIMT_WARP], bad = 0, lost = 0;
-    uint32_t *to = write ? written : read;
-    take_some(w, written, at, m);
-    take_some(r, read, at, m);
-    for (uint32_t l = 0; l < SIMT_WARP; l++) {
-        uint32_t fine = group_seen(w[l], TAG_MANY, l, known, lanes, &g);
-        fine &=
-            group_seen(r[l], TAG_MANY | TAG_WARP, l, known, lanes, &g) & ((uint32_t)write | (uint32_t)(w[l] >= g.base));
-        bad |= (fine ^ 1) << l;
-        mine[l] = g.me + l;
-    }
-    bad &= m;
-    if (write && bad) return m;
-    put_some(to, mine, at, m & ~bad);
-    take_some(now, to, at, m & ~bad);
-    for (uint32_t l = 0; l < SIMT_WARP; l++) lost |= (uint32_t)(now[l] != mine[l]) << l;
-    lost &= m & ~bad; /* to another lane of the word */
-    if (write && lost) put_some(written, w, at, m);
-    return write && lost ? m : bad | lost;
-}
-#else
-/* Lane by lane, as above: a tag is asked for no more than it takes. Where lanes share a word, one of them stays there,
- * which comes behind all that was there. */
-static uint32_t touch_groups(uint32_t *written, uint32_t *read, const uint32_t *at, uint32_t m,
-                             const struct group_rule *rule, bool write)
-{
-    const struct group_rule g = *rule;
-    const uint32_t *known = g.known, *lanes = g.lanes;
-    uint32_t bad = 0, lost = 0, *to = write ? written : read;
-    EACH_LANE(l, m)
-    {
-        uint32_t w = written[at[l]], r = read[at[l]];
-        bool fine = (write || w >= g.base) && (w < g.now || group_seen(w, TAG_MANY, l, known, lanes, &g));
-        fine = fine && (r < g.now || group_seen(r, TAG_MANY | TAG_WARP, l, known, lanes, &g));
-        if (!fine && write) return m;
-        bad |= (uint32_t)!fine << l;
-    }
-    EACH_LANE(l, m & ~bad) to[at[l]] = g.me + l;
-    EACH_LANE(l, m & ~bad) lost |= (uint32_t)(to[at[l]] != g.me + l) << l;
-    return write && lost ? m : bad | lost;
-}
-#endif
+#include "runtime/simt/vector_groups.h"
 
 const struct check_vectors CHECK_VECTORS = {
-    judge_cells, judge_tags,  judge_words,    judge_lanes, judge_apart, judge_near, judge_row,    follow_steps,
-    find_stride, find_halves, find_cells,     mark_cells,  are_rising,  take_warp,  are_atoms,    read_by_many,
-    rows32,      rows64,      find_butterfly, find_words,  count_again, touch_own,  touch_groups, within_room};
+    judge_cells,  judge_tags,   judge_words, judge_lanes, judge_apart,    judge_near, judge_row,
+    follow_steps, find_stride,  find_halves, find_cells,  mark_cells,     are_rising, take_warp,
+    are_atoms,    read_by_many, rows32,      rows64,      find_butterfly, find_words, count_again,
+    touch_own,    touch_groups, within_room, meet_some,   find_equal};
