@@ -246,6 +246,35 @@ for _, before in ipairs { 0, 3 } do
   end)
 end
 
+-- Some lanes of a half store what lies l ^ flip from where it begins, and the others, or all, read their own word.
+local flips = gpu.kernel [[
+  extern "C" __global__ void flips(const int *stores, const int *reads, int *out, int flip, int meets) {
+    __shared__ int x[64];
+    int l = threadIdx.x;
+    unsigned mask = 0xffffu << l % 32 / 16 * 16;
+    x[l] = l;
+    __syncwarp(mask);
+    if (stores[l]) x[l ^ flip] = l + 100;
+    if (meets) __syncwarp(mask);
+    if (reads[l]) out[l] = x[l];
+  }]]
+t.test("rows in shared memory that lanes of a half turn round", function()
+  for flip = 1, 15 do
+    local stores, reads, out = {}, {}, gpu.zeros(64, "int32")
+    for l = 0, 63 do
+      stores[l + 1] = (l ~ flip) > l and random(3) > 0 and 1 or 0
+      reads[l + 1] = (l ~ flip) < l and 1 or 0
+    end
+    stores, reads = gpu.array(stores, "int32"), gpu.array(reads, "int32")
+    local function found(who, meets)
+      return #gpu.check(function() flips.flips(1, 64)(stores, who, out, flip, meets) end)
+    end
+    t.eq(found(reads, 0), 1, "flip " .. flip)
+    t.eq(found(1 - reads, 0), 0, "flip " .. flip .. ", its own words")
+    t.eq(found(reads, 1), 0, "flip " .. flip .. ", behind a meeting")
+  end
+end)
+
 t.on_threads("tests/simt/groups.lua", 1)
 
 t.done()
