@@ -396,10 +396,7 @@ static void check_division(struct simt_check *c, struct warp *w, const struct in
 /* Lanes that are not in the mask that they give are left out. */
 static uint32_t check_masks(struct simt_check *c, struct warp *w, const uint32_t *masks, uint32_t m)
 {
-    uint32_t missing = 0;
-    if (m == FULL && simt_names_all(masks)) return m;
-    for (unsigned l = 0; l < SIMT_WARP; l++) missing |= ~masks[l] & 1u << l;
-    missing &= m;
+    uint32_t missing = m & simt_unnamed(masks);
     EACH_LANE(l, missing)
     {
         struct simt_report r = {

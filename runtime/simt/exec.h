@@ -487,6 +487,17 @@ static inline bool simt_names_all(const uint32_t *masks)
     for (int l = 0; l < SIMT_WARP; l++) all &= masks[l];
     return all == FULL;
 }
+/* Lanes whose own mask lacks them. */
+static inline uint32_t simt_unnamed(const uint32_t *masks)
+{
+    static const uint32_t bits[SIMT_WARP] = {
+        1u << 0,  1u << 1,  1u << 2,  1u << 3,  1u << 4,  1u << 5,  1u << 6,  1u << 7,  1u << 8,  1u << 9,  1u << 10,
+        1u << 11, 1u << 12, 1u << 13, 1u << 14, 1u << 15, 1u << 16, 1u << 17, 1u << 18, 1u << 19, 1u << 20, 1u << 21,
+        1u << 22, 1u << 23, 1u << 24, 1u << 25, 1u << 26, 1u << 27, 1u << 28, 1u << 29, 1u << 30, 1u << 31};
+    uint32_t lanes = 0;
+    for (int l = 0; l < SIMT_WARP; l++) lanes |= ~masks[l] & bits[l];
+    return lanes;
+}
 static inline uint32_t *u32_at(char *R, uint32_t slot)
 {
     return (uint32_t *)(void *)(R + slot);

@@ -7,12 +7,9 @@
  * them go with them. */
 static uint32_t complete_groups(const struct warp *w, const uint32_t *masks, uint32_t m)
 {
-    uint32_t ready = 0;
-    EACH_LANE(l, m & w->threads)
-    {
-        uint32_t need = masks[l] & w->alive & w->threads;
-        ready |= (uint32_t)((need & ~m) == 0) << l;
-    }
+    uint32_t absent = w->alive & w->threads & ~m, ready = m & w->threads;
+    EACH_LANE(l, absent ? ready : 0)
+    if (masks[l] & absent) ready &= ~(1u << l);
     return m & simt_with_repeats(w, ready);
 }
 
@@ -37,10 +34,12 @@ static enum event sync_lanes(struct warp *w, const uint32_t *masks, uint32_t m, 
     struct split *s = &w->splits[w->current];
     bool all = m == FULL && simt_names_all(masks), here = all || are_all_here(w, masks, m);
     *ready = 0;
-    EACH_LANE(l, here ? 0 : m & w->threads)
-    if (!(masks[l] >> l & 1))
+    uint32_t lacking = here ? 0 : m & w->threads & simt_unnamed(masks);
+    if (lacking) {
+        unsigned l = (unsigned)__builtin_ctz(lacking);
         return simt_fault_set(w, (int)l, SIMT_FAULT_BARRIER, "lane %u executes %s with the mask 0x%08x, which lacks it",
                               l, w->worker->program->places[w->pc].opcode, masks[l]);
+    }
     *ready = here ? m : complete_groups(w, masks, m);
     if (w->worker->observer) tell_observer(w, all ? NULL : masks, *ready, orders);
     uint32_t wait = m & ~*ready;

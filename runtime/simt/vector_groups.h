@@ -121,8 +121,8 @@ static inline __attribute__((always_inline)) __mmask16 group_unseen_16(__m512i t
     __m512i known = _mm512_mask_i32gather_epi32(none, left, who, g->known, 4);
     left = _mm512_mask_cmpge_epu32_mask(left, time, known);
     if (!left) return several;
-    known = _mm512_mask_i32gather_epi32(none, left & ours, _mm512_or_si512(_mm512_slli_epi32(lane, 5), other), g->lanes,
-                                        4);
+    known =
+        _mm512_mask_i32gather_epi32(none, left & ours, _mm512_or_si512(_mm512_slli_epi32(lane, 5), other), g->lanes, 4);
     return several | _mm512_mask_cmpge_epu32_mask(left, time, known);
 }
 
