@@ -125,6 +125,16 @@ void simt_groups_replay(struct block *b, const struct shared_note *n)
 }
 
 /* ---- who was there ---- */
+/* By thread of a warp, the later of two times; the earliest of those. Loops whose length is known become vector code.
+ */
+static uint32_t find_times(uint32_t *restrict times, const uint32_t *restrict by, uint32_t time)
+{
+    uint32_t least = UINT32_MAX;
+    for (unsigned l = 0; l < SIMT_WARP; l++) times[l] = later(by[l], time);
+    for (unsigned l = 0; l < SIMT_WARP; l++) least = times[l] < least ? times[l] : least;
+    return least;
+}
+
 static void find_known(const struct block *b, unsigned warp, struct known *x)
 {
     static const uint32_t none[SIMT_WARP];
@@ -133,13 +143,7 @@ static void find_known(const struct block *b, unsigned warp, struct known *x)
     x->apart = b->clocks && simt_clocks_alike(b, warp, 0) != FULL;
     for (unsigned v = 0; v < b->worker->warp_count; v++) {
         uint32_t time = v == warp ? b->warp_met[warp] : b->warps ? b->warps[warp][v] : 0;
-        uint32_t *restrict times = x->times + v * SIMT_WARP, least = UINT32_MAX;
-        const uint32_t *restrict by = clock ? clock + v * SIMT_WARP : none;
-        for (unsigned l = 0; l < SIMT_WARP; l++) {
-            times[l] = by[l] > time ? by[l] : time;
-            least = times[l] < least ? times[l] : least;
-        }
-        x->least[v] = least;
+        x->least[v] = find_times(x->times + v * SIMT_WARP, clock ? clock + v * SIMT_WARP : none, time);
     }
 }
 

@@ -365,7 +365,18 @@ bool simt_check_deadlock(struct simt_observer *o, struct worker *k);
 void simt_check_fence(struct block *b, struct warp *w, uint32_t m);
 /* All threads have waited for a phase of an mbarrier that has all they did. */
 void simt_check_phase_met(struct block *b);
-struct fence simt_check_fence_of(const struct block *b, unsigned thread);
+/* Inline, and compared by members: as a value in memory it would be read before its parts have been written there. */
+static inline struct fence simt_check_fence_of(const struct block *b, unsigned thread)
+{
+    struct fence f = {0};
+    if (b->fences) f = b->fence[thread];
+    f.block_time = later(f.block_time, b->fenced);
+    return f;
+}
+static inline bool simt_same_fence(const struct fence *f, const struct fence *g)
+{
+    return f->time == g->time && f->block_time == g->block_time && f->warp_time == g->warp_time;
+}
 void simt_sync_start(struct block *b);
 void simt_sync_quiet(struct block *b); /* lets generated code meet, if warps that do matter to nobody else */
 void simt_sync_free(struct block *b);

@@ -280,7 +280,7 @@ static struct seen_set *releases_of(struct block *b, unsigned thread)
     struct fence f = simt_check_fence_of(b, thread);
     struct order *o = &b->order[thread];
     uint64_t items[3];
-    if (o->releases && !memcmp(&o->fence, &f, sizeof f)) return o->releases;
+    if (o->releases && simt_same_fence(&o->fence, &f)) return o->releases;
     size_t n = fence_items(b, thread, f, items);
     simt_seen_hold(&o->releases, o->fenced);
     simt_seen_add(b->check, &o->releases, items, n);

@@ -156,7 +156,7 @@ static uint64_t note_release(const struct access *a, unsigned lane, unsigned obj
     if (!b->log) return atomic_fetch_add(&c->releases, 1) + 1;
     if (!simt_check_want(b, &b->released, b->worker->warp_count * SIMT_WARP, sizeof *b->released)) return 0;
     struct released *before = &b->released[thread];
-    bool alike = before->number && before->time == r.time && !memcmp(&before->fence, &r.fence, sizeof r.fence);
+    bool alike = before->number && before->time == r.time && simt_same_fence(&before->fence, &r.fence);
     if (alike && (before->object == ANY_OBJECT || (before->site == r.site && before->object == r.object)))
         return before->number;
     uint32_t count = alike ? before->alike + 1 : 1;

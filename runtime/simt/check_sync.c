@@ -94,14 +94,6 @@ bool simt_check_lanes_differ(const struct block *b, unsigned warp, unsigned lane
            (lanes && memcmp(lanes[lane], lanes[other], sizeof *lanes) != 0);
 }
 
-struct fence simt_check_fence_of(const struct block *b, unsigned thread)
-{
-    struct fence f = {0};
-    if (b->fences) f = b->fence[thread];
-    f.block_time = later(f.block_time, b->fenced);
-    return f;
-}
-
 void simt_check_fence(struct block *b, struct warp *w, uint32_t m)
 {
     uint32_t threads = b->worker->warp_count * SIMT_WARP;
