@@ -145,14 +145,16 @@ $(BUILD)/tests/cudart/%: build/nvcc/%.o $(BUILD)/driver/libcudart.so.13
 	  -Xlinker --disable-new-dtags,-rpath,'$$ORIGIN/../../driver'
 $(BUILD)/tests/cudart/test_apart: build/nvcc/apart.o
 build/nvcc/apart.o build/nvcc/test_apart.o $(BUILD)/tests/cudart/test_apart: private NVCCFLAGS += -rdc=true --default-stream per-thread
-# Stand in for cuBLAS, cuSOLVER and NVTX where there is no GPU, or no profiler.
-STAND_INS := $(addprefix $(BUILD)/tests/driver/,libcublas.so.13 libcusolver.so.12 libnvtx3interop.so.1)
+# Stand in for cuBLAS, cuSOLVER and NVTX where there is no GPU, or no profiler, and for a compiler that crashes.
+STAND_INS := $(addprefix $(BUILD)/tests/driver/,libcublas.so.13 libcusolver.so.12 libnvtx3interop.so.1 libnvrtc-crashes.so)
 $(BUILD)/tests/driver/libcublas.so.13: tests/driver/cublas.c
 $(BUILD)/tests/driver/libcusolver.so.12: tests/driver/cusolver.c
+$(BUILD)/tests/driver/libnvrtc-crashes.so: tests/driver/nvrtc.c
 $(BUILD)/tests/driver/libnvtx3interop.so.1: tests/driver/nvtx.c
+$(addprefix $(BUILD)/tests/driver/,libnvrtc-crashes.so libnvtx3interop.so.1):
 	$(call say,LD)
 	$(Q)$(CC) $(ALL_CFLAGS) -shared -o $@ $<
-$(filter-out %interop.so.1,$(STAND_INS)): $(BUILD)/driver/libcuda.so.1
+$(filter-out %interop.so.1 %crashes.so,$(STAND_INS)): $(BUILD)/driver/libcuda.so.1
 	$(call say,LD)
 	$(Q)$(CC) $(ALL_CFLAGS) -shared -o $@ $(filter %.c,$^) -L$(BUILD)/driver -lcuda -ldl
 $(BUILD)/tests/bench/%: tests/bench/%.c $(BUILD)/tests/objs.a

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include "runtime/cache.h"
 #include "runtime/compile.h"
+#include "runtime/guard.h"
 #include "runtime/kernel.h"
 #include "runtime/lend.h"
 #include "runtime/memory.h"
@@ -201,6 +202,31 @@ static enum rt_status take_lowered(nvrtcProgram program, const struct rt_nvrtc_j
     return RT_OK;
 }
 
+struct compiling {
+    nvrtcProgram program;
+    int count;
+    const char *const *options;
+    nvrtcResult result;
+};
+
+static void compile_program(void *context)
+{
+    struct compiling *c = context;
+    c->result = nvrtc.CompileProgram(c->program, c->count, c->options);
+}
+
+/* What it holds of the program is lost. That others can be compiled afterwards is what NVRTC 13.0 was seen to do. */
+static enum rt_status crashed(int fault, struct rt_error *e)
+{
+    int major = 0, minor = 0;
+    nvrtc.Version(&major, &minor);
+    return rt_fail(
+        e, RT_COMPILE,
+        "NVIDIA's compiler, NVRTC %d.%d, crashed on this source (%s), which is a fault of its own; written a "
+        "little otherwise, the source may compile, or with another version, which LUNARRAY_NVRTC may name",
+        major, minor, strsignal(fault));
+}
+
 static enum rt_status compile_with(const struct rt_nvrtc_job *job, const char *const *options, size_t count,
                                    struct rt_nvrtc_result *out, struct rt_error *e)
 {
@@ -210,8 +236,11 @@ static enum rt_status compile_with(const struct rt_nvrtc_job *job, const char *c
     if (status == RT_OK) {
         double start = rt_now_ms();
         rt_lend();
-        nvrtcResult result = nvrtc.CompileProgram(program, (int)count, options);
+        struct compiling c = {program, (int)count, options, NVRTC_ERROR_INTERNAL_ERROR};
+        const int fault = rt_guarded(compile_program, &c);
         rt_lend_end();
+        if (fault) return crashed(fault, e);
+        nvrtcResult result = c.result;
         out->milliseconds = rt_now_ms() - start;
         out->compiled = result == NVRTC_SUCCESS;
         status = take_log(program, out, e);
