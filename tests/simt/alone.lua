@@ -93,7 +93,9 @@ local function run(seed)
   local ok, why = true, nil
   if #found == 0 then ok, why = pcall(launch) end
   if not ok then lines[#lines + 1] = tostring(why) end
-  if #found == 0 and ok then
+  if #found == 0 and ok and source:find("= atomic", 1, true) then -- what it gives depends on which lane comes first
+    lines[#lines + 1] = "computed"
+  elseif #found == 0 and ok then
     lines[#lines + 1] = ("computed %s %s %s %s %s"):format(B:sum(), H:sum(), F:sum(), D:sum(), table.concat(C:totable(), " "))
   elseif n > blocks * 32 then
     lines = { "something" }
