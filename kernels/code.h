@@ -15,8 +15,9 @@ typedef void kn_code_loop(const void *const *inputs, void *out, size_t n);
 
 /* A group as its code is kept: what it computes, whatever for. All its numbers have one type. */
 struct kn_chain {
-    uint8_t wide;                  /* float64, else float32 */
-    uint8_t count, inputs, none;   /* of whole words, for all of which there is a value */
+    uint8_t wide; /* float64, else float32 */
+    uint8_t count, inputs;
+    uint8_t unused;                /* so that no byte has just any value: it is a key */
     uint8_t input[KN_CODE_INPUTS]; /* enum kn_chain_input */
     struct kn_chain_item {
         uint8_t op;        /* enum kn_op, or KN_CHAIN_NUMBER */

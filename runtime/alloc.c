@@ -32,9 +32,10 @@ void *rt_alloc(size_t bytes)
 /* Small blocks from malloc, which has those at hand that the thread freed, as calloc has not. */
 void *rt_calloc(size_t count, size_t bytes)
 {
+    if (!count || !bytes) return rt_calloc(1, 1);
     if (rt_allocation_fails()) return NULL;
     if (count > SMALL || bytes > SMALL || count * bytes > SMALL) return calloc(count, bytes);
-    void *p = malloc(count > 0 && bytes > 0 ? count * bytes : 1);
+    void *p = malloc(count * bytes);
     return p ? memset(p, 0, count * bytes) : NULL;
 }
 
