@@ -1,5 +1,6 @@
 /* Stands in for NVRTC as a compiler with a fault: it refuses every source, and crashes over those that say so. */
 #include <nvrtc.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,7 +55,7 @@ EXPORT nvrtcResult nvrtcDestroyProgram(nvrtcProgram *program)
 EXPORT nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count, const char *const *options)
 {
     (void)count, (void)options;
-    if (strstr(program->source, "reads nothing")) return *(volatile nvrtcResult *)NULL;
+    if (strstr(program->source, "reads nothing")) raise(SIGSEGV); /* which sanitizers do not look at before */
     if (strstr(program->source, "gives up")) abort();
     if (strstr(program->source, "goes too deep")) return (nvrtcResult)deeper(1 << 24, "");
     return NVRTC_ERROR_COMPILATION;

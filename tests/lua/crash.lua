@@ -1,5 +1,6 @@
 -- A compiler that crashes takes no session with it.
 local t = dofile("tests/lua/test.lua")
+gpu.device("simt")
 
 local binary = os.getenv "LUNARRAY" or "build/lunarray"
 local library = binary:gsub("[^/]*$", "") .. "tests/driver/libnvrtc-crashes.so"
@@ -8,6 +9,7 @@ t.test("a crash of the compiler is an error", function()
   local script = os.tmpname()
   local f <close> = io.open(script, "w")
   f:write [[
+    gpu.device("simt")
     for _, what in ipairs { "reads nothing", "is refused", "gives up", "goes too deep", "reads nothing", "is refused" } do
       local ok, e = pcall(gpu.kernel, "__global__ void k() {} // " .. what)
       print(what, ok, e)

@@ -69,6 +69,8 @@ __attribute__((unused, no_sanitize_thread)) static void wait_for_word(const vola
     while (!*word) usleep(1000);
 }
 
+void rt_background_pause(void) __attribute__((weak));
+
 int main(int argc, char **argv)
 {
     int failed = 0;
@@ -80,6 +82,7 @@ int main(int argc, char **argv)
             alarm(TEST_SECONDS);
             t->run();
             fflush(stdout);
+            if (rt_background_pause) rt_background_pause(); /* as all who are about to exit */
             exit(0);
         }
         int status = 0;
