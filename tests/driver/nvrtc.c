@@ -41,14 +41,15 @@ EXPORT nvrtcResult nvrtcCreateProgram(nvrtcProgram *program, const char *source,
                                       const char *const *texts, const char *const *names)
 {
     (void)name, (void)headers, (void)texts, (void)names;
-    *program = malloc(sizeof **program);
-    if (!*program) return NVRTC_ERROR_OUT_OF_MEMORY;
+    static struct _nvrtcProgram all[100]; /* of which those that are lost in a crash are no leak */
+    static size_t count;
+    if (count == sizeof all / sizeof *all) return NVRTC_ERROR_OUT_OF_MEMORY;
+    *program = &all[count++];
     (*program)->source = source;
     return NVRTC_SUCCESS;
 }
 EXPORT nvrtcResult nvrtcDestroyProgram(nvrtcProgram *program)
 {
-    free(*program);
     *program = NULL;
     return NVRTC_SUCCESS;
 }
