@@ -284,7 +284,7 @@ const struct lg_function lg_explain_functions[] = {
      "It prints as the arrays that are read (a0, a1, ...) with their layouts, the steps, the bytes that are moved and those "
      "that one operation after the other would have moved, where the expression was cut off from others and why, and the "
      "kernel in CUDA C that a GPU runs, without the functions that all kernels have; a host computes the same steps block "
-     "by block. Numbers are arguments of a kernel, and so are sizes and strides: it is compiled once for all shapes. On a "
+     "by block, arithmetic and comparisons with AVX2 in machine code that keeps what lies between in registers. Numbers are arguments of a kernel, and so are sizes and strides: it is compiled once for all shapes. On a "
      "GPU that happens in the background: until the kernel is ready, each step is a kernel of its own that serves all "
      "layouts, to the same bits (LUNARRAY_COMPILE=wait in the environment waits instead).\n"
      "Reductions with keepdims wait, too: a host takes some rows at a time through all of a softmax or a standardisation, "
