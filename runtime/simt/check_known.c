@@ -106,12 +106,14 @@ static bool leaves_pairs(const struct access *a, struct line *l, unsigned lane)
     return v && (first || second);
 }
 
-/* The line's cells of words, where what it has instead will not do; NULL: it may, or there is no memory. */
+/* The line's cells of words, where what it has instead will not do; NULL: it may, or there is no memory. Whoever meets
+ * whole blocks and warps alone finds out by trying, which most often does. */
 static record *cells_for(const struct access *a, struct line *l, unsigned lane, const struct now *now)
 {
     const record me = a->me + ((record)lane << THREAD_AT);
     const unsigned word = (unsigned)(a->at[lane] % LINE) / 4;
-    bool pairs = leaves_pairs(a, l, lane), strips = !pairs && l->launch == a->check->number;
+    const bool pairs = leaves_pairs(a, l, lane);
+    const bool strips = !pairs && a->block->meets_partly && l->launch == a->check->number;
     if (!pairs && !(strips && simt_strips_part(l, word, me, now, a->kind == ACCESS_WRITE))) return NULL;
     if (!made(a, simt_shadow_line(a->check, l, 2))) return NULL;
     if (pairs) simt_let_stores_land(a->block); /* by lanes that found the pairs */
