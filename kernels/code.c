@@ -161,16 +161,11 @@ static void find(struct search *s, int most)
     }
 }
 
-static bool is_same(const struct kn_plan *plan, const struct kn_node *n)
-{
-    return n->kind == KN_NODE_NUMBER || (n->kind == KN_NODE_ARRAY && plan->constant[n->leaf]);
-}
-
 /* The place of an operand from outside among the group's inputs, equal numbers at one; -1: there is no room. */
 static int input_of(const struct kn_plan *plan, int node, struct kn_group *g, struct kn_chain *c)
 {
     const struct kn_node *nodes = plan->program->nodes, *n = &nodes[node];
-    const bool same = is_number(n->dtype) && is_same(plan, n);
+    const bool same = is_number(n->dtype) && kn_plan_is_fixed(plan, n);
     const bool number = same && n->kind == KN_NODE_NUMBER;
     char bytes[sizeof *g->number] = {0};
     if (number) kn_fill_stored(bytes, n->dtype, &n->number, 1);

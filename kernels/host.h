@@ -44,6 +44,11 @@ static inline int kn_node_arity(const struct kn_node *n)
 {
     return n->kind == KN_NODE_OP ? kn_ops[n->op].arity : n->kind == KN_NODE_CONVERT ? 1 : 0;
 }
+/* It is one value everywhere: its block is filled once for all blocks. */
+static inline bool kn_plan_is_fixed(const struct kn_plan *plan, const struct kn_node *n)
+{
+    return n->kind == KN_NODE_NUMBER || (n->kind == KN_NODE_ARRAY && plan->constant[n->leaf]);
+}
 /* The group of which the node is the last, or NULL. */
 static inline const struct kn_group *kn_plan_group(const struct kn_plan *plan, int node)
 {

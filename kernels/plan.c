@@ -6,12 +6,6 @@
 #define NEAREST     20480 /* bytes of blocks that the first-level cache keeps while loops go over them */
 #define LEAST_BLOCK 512
 
-/* Its block is filled once for all blocks. */
-static bool fixed(const struct kn_plan *plan, const struct kn_node *n)
-{
-    return n->kind == KN_NODE_NUMBER || (n->kind == KN_NODE_ARRAY && plan->constant[n->leaf]);
-}
-
 bool kn_plan_as_stored(const struct kn_plan *plan, enum rt_dtype t)
 {
     return plan->narrow || kn_class_exact(t);
@@ -48,7 +42,7 @@ static bool can_be_narrow(struct kn_plan *plan)
 {
     const struct kn_program *p = plan->program;
     bool can = true;
-    plan->narrow = true; /* for loop_of */
+    plan->narrow = true; /* for kn_plan_loop */
     for (int i = 0; i < p->count && can; i++) {
         const struct kn_node *n = &p->nodes[i];
         if (n->kind == KN_NODE_OP)
@@ -97,9 +91,9 @@ static void assign_slots(struct kn_plan *plan)
         const struct kn_node *n = &p->nodes[i];
         plan->slot[i] = -1;
         if (!plan->used[i] || read_in_place(plan, n)) continue;
-        plan->slot[i] = (short)(free_count && !fixed(plan, n) ? free_slots[--free_count] : plan->slots++);
+        plan->slot[i] = (short)(free_count && !kn_plan_is_fixed(plan, n) ? free_slots[--free_count] : plan->slots++);
         for (int j = 0; j < i; j++)
-            if (plan->slot[j] >= 0 && !fixed(plan, &p->nodes[j]) && last_use[j] == i)
+            if (plan->slot[j] >= 0 && !kn_plan_is_fixed(plan, &p->nodes[j]) && last_use[j] == i)
                 free_slots[free_count++] = plan->slot[j];
     }
 }

@@ -28,10 +28,9 @@ int lg_reduce_to_statistic(lua_State *L, enum kn_statistic_kind kind, const stru
  * Returns where they are, to broadcast. `what` is the function. lang/covariance.c */
 int lg_check_weights(lua_State *L, int idx, const char *what, const struct rt_array *a, const struct lg_reduction *r,
                      enum rt_dtype t);
-/* Makes the arguments of a quantile x, q, axis, keepdims, method, weights, which may be (x, q, {axis = ...}) or (x, {q
- * =
- * ...}), and returns the method, linear unless named. `what` is the function, which takes no weights where these are
- * not `weighted`. lang/quantile.c */
+/* Makes the arguments of a quantile x, q, axis, keepdims, method, weights, which may be (x, q, {axis = ...}) or
+ * (x, {q = ...}), and returns the method, linear unless named. `what` is the function, which takes no weights where
+ * these are not `weighted`. lang/quantile.c */
 enum kn_quantile_method lg_check_quantile(lua_State *L, const char *what, bool weighted);
 /* Pushes the array at the stack index x with the axes of the set behind the others and as one of them; returns where
  * that is. lang/quantile.c */

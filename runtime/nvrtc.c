@@ -215,18 +215,6 @@ static void compile_program(void *context)
     c->result = nvrtc.CompileProgram(c->program, c->count, c->options);
 }
 
-/* What it holds of the program is lost. That others can be compiled afterwards is what NVRTC 13.0 was seen to do. */
-static enum rt_status crashed(int fault, struct rt_error *e)
-{
-    int major = 0, minor = 0;
-    nvrtc.Version(&major, &minor);
-    return rt_fail(
-        e, RT_COMPILE,
-        "NVIDIA's compiler, NVRTC %d.%d, crashed on this source (%s), which is a fault of its own; written a "
-        "little otherwise, the source may compile, or with another version, which LUNARRAY_NVRTC may name",
-        major, minor, strsignal(fault));
-}
-
 static enum rt_status compile_with(const struct rt_nvrtc_job *job, const char *const *options, size_t count,
                                    struct rt_nvrtc_result *out, struct rt_error *e)
 {
@@ -239,7 +227,10 @@ static enum rt_status compile_with(const struct rt_nvrtc_job *job, const char *c
         struct compiling c = {program, (int)count, options, NVRTC_ERROR_INTERNAL_ERROR};
         const int fault = rt_guarded(compile_program, &c);
         rt_lend_end();
-        if (fault) return crashed(fault, e);
+        if (fault) {
+            out->fault = fault;
+            return RT_COMPILE;
+        }
         nvrtcResult result = c.result;
         out->milliseconds = rt_now_ms() - start;
         out->compiled = result == NVRTC_SUCCESS;
@@ -306,11 +297,24 @@ static bool compile_minimal(const struct rt_nvrtc_job *job, struct rt_nvrtc_resu
     return out->compiled;
 }
 
+/* What it holds of the program is lost. That others can be compiled afterwards is what NVRTC 13.0 was seen to do. */
+static enum rt_status crashed(int fault, struct rt_error *e)
+{
+    int major = 0, minor = 0;
+    nvrtc.Version(&major, &minor);
+    return rt_fail(
+        e, RT_COMPILE,
+        "NVIDIA's compiler, NVRTC %d.%d, crashed on this source (%s), which is a fault of its own; written a "
+        "little otherwise, the source may compile, or with another version, which LUNARRAY_NVRTC may name",
+        major, minor, strsignal(fault));
+}
+
 enum rt_status rt_nvrtc_compile(const struct rt_nvrtc_job *job, struct rt_nvrtc_result *out, struct rt_error *e)
 {
     *out = (struct rt_nvrtc_result){0};
     enum rt_status status = open_nvrtc(e);
     if (status != RT_OK) return status;
     if (can_be_minimal(job) && compile_minimal(job, out)) return RT_OK;
-    return compile_with(job, job->options, job->option_count, out, e);
+    if (!out->fault) status = compile_with(job, job->options, job->option_count, out, e);
+    return out->fault ? crashed(out->fault, e) : status;
 }

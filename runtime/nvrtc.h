@@ -31,6 +31,7 @@ struct rt_nvrtc_result { /* release with rt_nvrtc_result_clear */
     size_t lowered_count;
     double milliseconds; /* of nvrtcCompileProgram */
     bool compiled;       /* false: the log says why not, and RT_OK was returned all the same */
+    int fault;           /* the signal by which NVRTC crashed, with which there is nothing else; 0: it did not */
 };
 enum rt_status rt_nvrtc_compile(const struct rt_nvrtc_job *job, struct rt_nvrtc_result *out, struct rt_error *e);
 void rt_nvrtc_result_clear(struct rt_nvrtc_result *r);
