@@ -70,6 +70,8 @@ bool simt_ends_many(const struct insn *i, char *R, uint32_t m, const void *cell)
 uint32_t simt_phase_of(const void *cell);
 /* Will the test of lane l find the mbarrier's phase over? *phase: that which it asks for. */
 bool simt_phase_over(const struct insn *i, char *R, uint32_t l, const void *cell, uint32_t *phase);
+/* The lanes of m whose tests will, by the phase that they ask for. */
+void simt_phases_over(const struct insn *i, char *R, uint32_t m, const void *cell, uint32_t lanes[4]);
 /* Bytes that lane l reads of the instruction's i->size; more than that is a fault. */
 uint32_t simt_fill_bytes(char *R, const struct insn *i, uint32_t l);
 

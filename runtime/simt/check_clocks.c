@@ -173,12 +173,23 @@ bool simt_clocks_differ(const struct block *b, unsigned thread, unsigned other)
     return !b->clocks->aside && b->clocks->knows[thread] != b->clocks->knows[other];
 }
 
+/* The lanes of a warp that know it. */
+static uint32_t alike(struct clock *const *knows, const struct clock *c)
+{
+    uint32_t same = 0;
+    for (unsigned l = 0; l < SIMT_WARP; l++) same |= (uint32_t)(knows[l] == c) << l;
+    return same;
+}
+
+uint32_t simt_clocks_who(const struct block *b, unsigned warp, const struct clock *c)
+{
+    return alike(b->clocks->knows + warp * SIMT_WARP, c);
+}
+
 uint32_t simt_clocks_alike(const struct block *b, unsigned warp, unsigned lane)
 {
     struct clock *const *knows = b->clocks->knows + warp * SIMT_WARP;
-    uint32_t alike = 0;
-    for (unsigned l = 0; l < SIMT_WARP; l++) alike |= (uint32_t)(knows[l] == knows[lane]) << l;
-    return b->clocks->aside ? FULL : alike;
+    return b->clocks->aside ? FULL : alike(knows, knows[lane]);
 }
 
 bool simt_clocks_known(const struct block *b)
@@ -276,6 +287,18 @@ void simt_clocks_seen(const struct block *b, unsigned thread, struct seen_set **
 }
 
 /* ---- where threads meet ---- */
+/* Lanes m, all of which know the same, come to know c and no more. */
+static void know_only(const struct block *b, struct clock **knows, uint32_t m, struct clock *c)
+{
+    struct clock *was = knows[__builtin_ctz(m)];
+    uint32_t n = (uint32_t)__builtin_popcount(m);
+    if (was == c) return;
+    c->holders += n;
+    if (was) was->holders -= n - 1;
+    simt_clock_let_go(b, &was);
+    EACH_LANE(l, m) knows[l] = c;
+}
+
 void simt_clocks_share(struct block *b, const uint32_t *from, const uint32_t *to)
 {
     struct clocks *c = b->clocks;
@@ -290,7 +313,10 @@ void simt_clocks_share(struct block *b, const uint32_t *from, const uint32_t *to
             last = c->knows[t + l];
         }
     for (uint32_t t = 0; all && t < c->threads; t += SIMT_WARP)
-        EACH_LANE(l, to[t / SIMT_WARP]) simt_clock_hold(b, &c->knows[t + l], all);
+        for (uint32_t left = to[t / SIMT_WARP], same; left; left &= ~same) {
+            same = left & alike(c->knows + t, c->knows[t + (unsigned)__builtin_ctz(left)]);
+            know_only(b, c->knows + t, same, all);
+        }
     c->some |= all != NULL;
     if (all) simt_groups_note_clocks(b, to);
     simt_clock_let_go(b, &all);
@@ -331,45 +357,61 @@ void simt_clock_add_meetings(struct clock *c, const struct block *b, unsigned wa
         if (b->warps[warp][v]) raise_warp_to(seen + v * SIMT_WARP, b->warps[warp][v]);
 }
 
-/* What the thread has seen goes with its arrival; *last: the clock of the one before. */
-void simt_clock_add_known(struct clock *c, const struct block *b, unsigned thread, const struct clock **last)
+/* What the lanes have seen goes with their arrival; most have seen the same. */
+void simt_clock_add_known(struct clock *c, const struct block *b, unsigned warp, uint32_t m)
 {
-    const struct clock *knows = b->clocks->knows[thread];
-    if (knows && knows != *last) raise_all(b, c, knows);
-    *last = knows;
-    if (b->acquires && b->acquired[thread] > c->acquired) c->acquired = b->acquired[thread];
-    simt_seen_join(b->check, &c->others, simt_order_knows(b, thread));
+    struct clock *const *knows = b->clocks->knows + warp * SIMT_WARP, *last = NULL;
+    EACH_LANE(l, m)
+    {
+        if (knows[l] && knows[l] != last) raise_all(b, c, knows[l]);
+        last = knows[l];
+    }
+    EACH_LANE(l, b->acquires ? m : 0)
+    if (b->acquired[warp * SIMT_WARP + l] > c->acquired) c->acquired = b->acquired[warp * SIMT_WARP + l];
+    EACH_LANE(l, b->order ? m : 0)
+    simt_seen_join(b->check, &c->others, simt_order_knows(b, warp * SIMT_WARP + l));
 }
 
-/* And what it did until now. */
-void simt_clock_add_done(struct clock *c, const struct block *b, unsigned warp, unsigned lane)
+/* And what they did until now. */
+void simt_clock_add_done(struct clock *c, const struct block *b, unsigned warp, uint32_t m)
 {
-    uint32_t *seen = c->seen + b->worker->rank * b->clocks->threads + warp * SIMT_WARP;
-    raise_to(&seen[lane], b->now);
-    if (b->lanes[warp]) raise_warp(seen, b->lanes[warp][lane]);
+    uint32_t *seen = c->seen + b->worker->rank * b->clocks->threads + warp * SIMT_WARP, now = b->now;
+    for (unsigned l = 0; l < SIMT_WARP; l++) raise_to(&seen[l], now & -(m >> l & 1));
+    EACH_LANE(l, b->lanes[warp] ? m : 0) raise_warp(seen, b->lanes[warp][l]);
 }
 
-/* The thread has waited for a phase. */
-void simt_clocks_take(struct block *b, unsigned thread, struct clock *c)
+/* The lanes have waited for it. */
+void simt_clocks_take(struct block *b, unsigned warp, uint32_t m, struct clock *c)
 {
-    if (!c || !simt_clocks_want(b) || b->clocks->knows[thread] == c) return;
-    join(b, &b->clocks->knows[thread], c);
+    if (!c || !simt_clocks_want(b)) return;
+    struct clock **knows = b->clocks->knows + warp * SIMT_WARP;
+    m &= ~alike(knows, c);
+    if (!m) return;
+    EACH_LANE(l, c->others || c->acquired ? m : 0) /* first: with it the cells may come to hear of what was noted */
+    {
+        simt_order_learn(b, warp * SIMT_WARP + l, c->others);
+        simt_releases_acquire(b, warp * SIMT_WARP + l, c->acquired);
+    }
     b->clocks->some = b->meets_partly = true;
-    simt_order_learn(b, thread, c->others);
-    simt_releases_acquire(b, thread, c->acquired);
+    for (uint32_t left = m, same; left; left &= ~same) {
+        struct clock *both = NULL;
+        unsigned one = (unsigned)__builtin_ctz(left);
+        same = left & alike(knows, knows[one]);
+        simt_clock_hold(b, &both, knows[one]);
+        join(b, &both, c);
+        if (both) know_only(b, knows, same, both);
+        simt_clock_let_go(b, &both);
+    }
 }
 
 /* ---- barriers by number ---- */
 void simt_clocks_arrive(struct block *b, uint32_t id, unsigned warp, uint32_t m)
 {
-    struct clock *c = simt_clocks_want(b) ? simt_clock_own(b, &b->clocks->barriers[id]) : NULL;
-    const struct clock *last = NULL;
-    if (c && m) simt_clock_add_meetings(c, b, warp);
-    EACH_LANE(l, c ? m : 0)
-    {
-        simt_clock_add_known(c, b, warp * SIMT_WARP + l, &last);
-        simt_clock_add_done(c, b, warp, l);
-    }
+    struct clock *c = m && simt_clocks_want(b) ? simt_clock_own(b, &b->clocks->barriers[id]) : NULL;
+    if (!c) return;
+    simt_clock_add_meetings(c, b, warp);
+    simt_clock_add_known(c, b, warp, m);
+    simt_clock_add_done(c, b, warp, m);
 }
 
 void simt_clocks_wait(struct block *b, uint32_t id, const uint32_t *to)
@@ -377,7 +419,7 @@ void simt_clocks_wait(struct block *b, uint32_t id, const uint32_t *to)
     if (!b->clocks || !b->clocks->barriers[id]) return;
     simt_groups_part(b, b->clocks->threads);
     for (uint32_t t = 0; t < b->clocks->threads; t += SIMT_WARP)
-        EACH_LANE(l, to[t / SIMT_WARP]) simt_clocks_take(b, t + l, b->clocks->barriers[id]);
+        simt_clocks_take(b, t / SIMT_WARP, to[t / SIMT_WARP], b->clocks->barriers[id]);
     simt_groups_note_clocks(b, to);
     simt_clock_let_go(b, &b->clocks->barriers[id]);
 }

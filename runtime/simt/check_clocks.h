@@ -66,13 +66,14 @@ void simt_clock_let_go(const struct block *b, struct clock **place);
 void simt_clock_hold(const struct block *b, struct clock **place, struct clock *c);
 /* A clock that nobody else holds, the same as *place, where it stands from then on. */
 struct clock *simt_clock_own(const struct block *b, struct clock **place);
+uint32_t simt_clocks_who(const struct block *b, unsigned warp, const struct clock *c); /* the lanes that know it */
 /* All that the block's barriers and those of its warps have ordered before what the warp does. */
 void simt_clock_add_meetings(struct clock *c, const struct block *b, unsigned warp);
-/* What the thread has seen goes with its arrival; *last: the clock of the one before. */
-void simt_clock_add_known(struct clock *c, const struct block *b, unsigned thread, const struct clock **last);
-/* And what it did until now. */
-void simt_clock_add_done(struct clock *c, const struct block *b, unsigned warp, unsigned lane);
-void simt_clocks_take(struct block *b, unsigned thread, struct clock *c); /* the thread has waited for it */
+/* What the lanes have seen goes with their arrival. */
+void simt_clock_add_known(struct clock *c, const struct block *b, unsigned warp, uint32_t m);
+/* And what they did until now. */
+void simt_clock_add_done(struct clock *c, const struct block *b, unsigned warp, uint32_t m);
+void simt_clocks_take(struct block *b, unsigned warp, uint32_t m, struct clock *c); /* they have waited for it */
 
 /* ---- check_phases.c ---- */
 void simt_phases_forget(const struct block *b, struct phases *x); /* nobody has arrived there */

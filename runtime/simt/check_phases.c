@@ -46,37 +46,33 @@ static void follow(struct phases *x, const struct block *b)
     for (int k = 0; x->coarse && k < PHASES; k++) simt_clock_hold(b, &x->over[k], x->arrived);
 }
 
-/* What the thread's last fence ordered, as an arrival without one of its own releases it; *warp_time: what it did of
- * the thread before, of its warp. */
-static void raise_by_fence(struct clock *c, const struct block *b, unsigned thread, uint32_t *warp_time)
+/* What the last fence of each lane ordered, as an arrival without one of its own releases it. */
+static void raise_by_fences(struct clock *c, const struct block *b, unsigned warp, uint32_t m)
 {
-    uint32_t rank = b->worker->rank, *seen = c->seen + rank * b->clocks->threads;
-    const struct fence f = simt_check_fence_of(b, thread);
-    raise_to(&c->met[rank], f.block_time);
-    raise_to(&seen[thread], f.time);
-    if (f.warp_time == *warp_time) return;
-    for (unsigned l = 0; l < SIMT_WARP; l++) raise_to(&seen[thread / SIMT_WARP * SIMT_WARP + l], f.warp_time);
-    *warp_time = f.warp_time;
+    uint32_t rank = b->worker->rank, *seen = c->seen + rank * b->clocks->threads + warp * SIMT_WARP, warp_time = 0;
+    EACH_LANE(l, m)
+    {
+        const struct fence f = simt_check_fence_of(b, warp * SIMT_WARP + l);
+        raise_to(&c->met[rank], f.block_time);
+        raise_to(&seen[l], f.time);
+        if (f.warp_time != warp_time) raise_warp_to(seen, f.warp_time);
+        warp_time = f.warp_time;
+    }
 }
 
-/* Lanes m arrive at x, which is of `o`: who waits for the phase has seen what they did. */
+/* Lanes m arrive at x, which is of `o`: who waits for the phase has seen what they did. Where that is a release, they
+ * have just had a fence, all of them the same. */
 static void arrive(const struct access *a, uint32_t m, struct block *o, struct phases *x, bool releases)
 {
     struct block *b = a->block;
     struct clock *c = simt_clocks_want(b) ? simt_clock_own(o, &x->arrived) : NULL;
-    const struct clock *last = NULL;
     unsigned warp = (unsigned)a->warp->index;
-    uint32_t warp_time = 0;
     if (!c) return;
     if (releases) simt_clock_add_meetings(c, b, warp);
-    EACH_LANE(l, m)
-    {
-        unsigned thread = warp * SIMT_WARP + l;
-        simt_releases_arrive(a, l);
-        simt_clock_add_known(c, b, thread, &last);
-        raise_by_fence(c, b, thread, &warp_time);
-        if (releases) simt_clock_add_done(c, b, warp, l);
-    }
+    EACH_LANE(l, m) simt_releases_arrive(a, l);
+    simt_clock_add_known(c, b, warp, m);
+    raise_by_fences(c, b, warp, releases ? m & -m : m);
+    if (releases) simt_clock_add_done(c, b, warp, m);
     x->coarse |= simt_ends_many(a->insn, a->regs, m, o->worker->shared + x->at);
 }
 
@@ -131,7 +127,8 @@ static bool is_alone(const struct block *b)
 
 static void set_last(struct clocks *c, unsigned warp, uint32_t m, uint32_t time)
 {
-    EACH_LANE(l, m) c->last[warp * SIMT_WARP + l] = time;
+    uint32_t *last = c->last + warp * SIMT_WARP;
+    for (unsigned l = 0; l < SIMT_WARP; l++) last[l] = m >> l & 1 ? time : last[l];
 }
 
 void simt_phases_accessed(struct block *b, const struct warp *w, uint32_t m)
@@ -167,12 +164,11 @@ static bool is_full(const struct block *b, const struct clock *k, bool *waited)
     for (unsigned w = 0; w < c->threads / SIMT_WARP; w++) {
         const struct warp *v = &b->worker->warps[w];
         if (v->alive != v->exists || v->exists & ~c->arrived[w]) return false;
-        EACH_LANE(l, v->exists)
-        {
-            unsigned t = w * SIMT_WARP + l;
-            if (k->seen[t] <= c->last[t]) return false;
-            *waited &= c->knows[t] == k;
-        }
+        const uint32_t *seen = k->seen + w * SIMT_WARP, *last = c->last + w * SIMT_WARP;
+        uint32_t behind = 0;
+        for (unsigned l = 0; l < SIMT_WARP; l++) behind |= (uint32_t)(seen[l] <= last[l]) << l;
+        if (behind & v->exists) return false;
+        *waited = *waited && !(v->exists & ~simt_clocks_who(b, w, k));
     }
     return true;
 }
@@ -220,22 +216,22 @@ static void begin_phases(struct block *o, struct phases *x)
 static void test(const struct access *a, uint32_t m, struct block *o, struct phases *x)
 {
     struct block *b = a->block;
-    struct clock *of[SIMT_WARP] = {NULL}, *last = NULL;
-    uint32_t lanes[32] = {0}, phase, *took = &lanes[a->warp->index];
+    unsigned warp = (unsigned)a->warp->index;
+    uint32_t over[PHASES], lanes[32] = {0}, *took = &lanes[warp], latest = 0;
+    struct clock *last = NULL; /* of the last lane */
     bool alone = is_alone(b), home = alone && b->clocks->home == x->at;
-    if (home) b->clocks->tests[a->warp->index] = a->insn;
+    if (home) b->clocks->tests[warp] = a->insn;
     if (alone && !home) simt_phases_accessed(b, a->warp, m);
-    EACH_LANE(l, m)
-    {
-        if (!simt_phase_over(a->insn, a->regs, l, o->worker->shared + x->at, &phase)) continue;
-        of[l] = last = x->over[phase % PHASES];
-        *took |= (uint32_t)(of[l] != NULL) << l;
+    simt_phases_over(a->insn, a->regs, m, o->worker->shared + x->at, over);
+    for (int k = 0; k < PHASES; k++) {
+        if (over[k] > latest) latest = over[k], last = x->over[k];
+        *took |= x->over[k] ? over[k] : 0;
     }
     if (!*took) return;
     if (!alone && !b->tags.slow) simt_shared_flush(b);
-    bool apart = alone && *took & ~b->clocks->arrived[a->warp->index]; /* not all wait and arrive */
+    bool apart = alone && *took & ~b->clocks->arrived[warp]; /* not all wait and arrive */
     if (b->tags.parted || apart) simt_groups_part(b, b->clocks->threads);
-    EACH_LANE(l, *took) simt_clocks_take(b, (unsigned)a->warp->index * SIMT_WARP + l, of[l]);
+    for (int k = 0; k < PHASES; k++) simt_clocks_take(b, warp, over[k], x->over[k]);
     if (b->tags.parted) simt_groups_note_clocks(b, lanes);
     if (alone && last) settle(a, x, last);
 }
@@ -249,7 +245,8 @@ void simt_phases_touch(const struct access *a, uint32_t m)
     while (m) {
         uint64_t first = a->at[__builtin_ctz(m)], at = (uint32_t)first;
         uint32_t same = 0;
-        EACH_LANE(l, m) same |= (uint32_t)(a->at[l] == first) << l;
+        for (unsigned l = 0; l < SIMT_WARP; l++) same |= (uint32_t)(a->at[l] == first) << l;
+        same &= m;
         m &= ~same;
         const struct worker *owner = simt_cluster_owner(b->worker, &at);
         struct block *o = owner ? owner->observed : NULL;

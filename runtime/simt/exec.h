@@ -109,7 +109,7 @@ struct warp {
     int budget;
     uint32_t pc, mask; /* of the running split */
     bool closely;      /* the observer is to see all that it does: no generated code */
-    bool midway;       /* it stands where no generated code begins; the next branch may lead to some */
+    bool midway;       /* it may stand where no generated code begins; the next branch may lead to some */
     bool generated;    /* its code fits: */
     int misfits;       /* in this block: how often values had not the shapes that the code expects */
     const struct jit_code *jit;

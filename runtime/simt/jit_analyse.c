@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/memory.h"
+#include "runtime/simt/async.h"
 #include "runtime/simt/jit_build.h"
 
 #define MAX_SET_WORDS ((size_t)1 << 19)
@@ -23,7 +24,8 @@ static void mark_leaders(struct jit *j)
     j->code[j->start].leader = true;
     for (uint32_t k = j->start; k < j->count; k++) {
         const struct jit_insn *n = &j->code[k];
-        if (leaves_block(n) && k + 1 < j->count) j->code[k + 1].leader = true;
+        bool returns = j->watch && simt_is_mbarrier(n->i); /* an observer may want the warp to leave behind it */
+        if ((leaves_block(n) || returns) && k + 1 < j->count) j->code[k + 1].leader = true;
         if (n->kind == JK_BRANCH) mark_leader(j, n->i->target);
         if (n->i->run != simt_op_brx) continue;
         const struct branch_table *t = &j->program->tables[n->i->extra];

@@ -132,6 +132,18 @@ bool simt_phase_over(const struct insn *i, char *R, uint32_t l, const void *cell
     return i->mode ? (now & 1) != (u32_at(R, i->b)[l] & 1) : now != *phase;
 }
 
+void simt_phases_over(const struct insn *i, char *R, uint32_t m, const void *cell, uint32_t lanes[4])
+{
+    const uint32_t now = simt_phase_of(cell), *parity = u32_at(R, i->b);
+    uint32_t phase, over = 0;
+    memset(lanes, 0, 4 * sizeof *lanes);
+    for (unsigned l = 0; i->mode && l < SIMT_WARP; l++) over |= ((parity[l] ^ now) & 1) << l;
+    if (i->mode)
+        lanes[(now - 1) & 3] = over & m;
+    else
+        EACH_LANE(l, m) lanes[phase] |= (uint32_t)simt_phase_over(i, R, l, cell, &phase) << l;
+}
+
 /* Only threads of its cluster complete an mbarrier's phases. So when all of them wait, at mbarriers or at barriers,
  * none will ever go on. That is found by counting the tests that fail: in each round of so many the lanes are noted
  * that had one, and who waits in two rounds, with no success between, does nothing else. */

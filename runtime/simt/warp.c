@@ -162,9 +162,10 @@ static enum event run_generated(struct warp *w, struct split *s)
     const void *at = w->resume;
     w->resume = NULL;
     if (!at && !(at = simt_jit_entry(code, s->frame, s->pc))) {
-        w->misfits++;
+        w->misfits += !w->midway;
         return EV_NEXT;
     }
+    w->midway = false;
     switch (simt_jit_run(code, w, s->frame->regs, at)) {
     case JIT_LEFT: s->pc = w->pc; return EV_NEXT;
     case JIT_SLICE: s->pc = w->pc; return EV_TAKE;
@@ -195,7 +196,7 @@ static inline __attribute__((always_inline)) enum outcome run_splits(struct warp
         bool generated =
             mask == FULL && w->generated && !w->forced && w->misfits < MISFITS && s->frame == w->entry_frame;
         if (watched) generated = generated && !w->closely;
-        if (generated) ev = watched && w->midway ? EV_NEXT : run_generated(w, s);
+        if (generated) ev = run_generated(w, s);
         uint32_t pc = s->pc;
         while (pc < stop && (!generated || ev == EV_NEXT)) {
             const struct insn *i = &code[pc];
