@@ -55,7 +55,7 @@ static bool has_room(struct block *b, unsigned notes)
 void simt_groups_part(struct block *b, unsigned notes)
 {
     struct tags *t = &b->tags;
-    if (t->slow) return;
+    if (t->slow || (b->steady && !b->check->launch->function->code->loose)) return;
     bool others = b->learned || b->acquires || b->copies || b->bulks || b->reach || b->worker->cluster->size > 1;
     others |= !t->words; /* there is no shared memory */
     bool begins = !t->parted && b->clocks, knows = begins && simt_clocks_known(b);

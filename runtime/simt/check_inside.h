@@ -346,7 +346,7 @@ bool simt_steady_decide(const struct condition *c, struct bounds a, struct bound
 void simt_steady_free(struct simt_check *c);
 bool simt_steady_new(struct block *b);   /* false: no memory */
 void simt_steady_start(struct block *b); /* a block begins: fills b->steady */
-void simt_steady_leave(struct block *b); /* all its threads meet, before the tags hear of it */
+void simt_steady_leave(struct block *b); /* some of its threads meet, or all, before the tags hear of it */
 void simt_steady_met(struct block *b);   /* and behind that */
 void simt_steady_end(struct block *b);
 

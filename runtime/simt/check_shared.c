@@ -530,8 +530,8 @@ bool simt_shared_apart(const struct block *b, const struct shared_variable *v)
     const struct unit *u = simt_parts_unit(b, v->offset);
     uint32_t end = v->bytes ? v->offset + v->bytes : b->worker->shared_bytes, several = 0;
     for (uint32_t word = v->offset >> u->log; word << u->log < end; word++)
-        several |= (uint32_t)(u->read[word] >= b->tags.now) & u->read[word] / TAG_MANY;
-    return !(several & 1);
+        several |= -(uint32_t)(u->read[word] >= b->tags.now) & u->read[word];
+    return !(several & (TAG_MANY | TAG_WARP));
 }
 
 static void set_written(struct block *b, uint64_t at, uint32_t bytes)

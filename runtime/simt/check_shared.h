@@ -67,7 +67,7 @@ const struct unit *simt_parts_unit(const struct block *b, uint64_t at);
 bool simt_parts_meet(const struct access *a, uint32_t m);
 /* Is all written that a variable holds? */
 bool simt_shared_whole(const struct block *b, const struct shared_variable *v);
-/* Has no word of it been read by several threads in this epoch? By the tags. */
+/* Has no word of it been read by several threads, none of them behind another? By the tags of this epoch. */
 bool simt_shared_apart(const struct block *b, const struct shared_variable *v);
 /* Tells generated code which words all may read. */
 void simt_shared_quiet(struct block *b);

@@ -275,13 +275,14 @@ void simt_steady_start(struct block *b)
         b->steady = !memcmp(&s->known[k], &b->pattern, sizeof b->pattern);
 }
 
-/* An epoch ends: threads may have stored to all words that they read. Or the block tells nothing of others. */
+/* Some threads meet, and know more from then on: they may have stored to all words that they read. Or the block tells
+ * nothing of others. */
 void simt_steady_leave(struct block *b)
 {
     const struct simt_program *p = b->check->program;
     uint64_t own = b->check->launch->function->code->own;
     if (!own || b->steady || !b->patterned) return;
-    b->patterned = !b->tags.slow && !b->tags.warp_met && !b->tags.parted;
+    b->patterned = !b->tags.slow;
     for (; own && b->patterned; own &= own - 1) b->patterned = simt_shared_apart(b, &p->shared[__builtin_ctzll(own)]);
 }
 

@@ -205,6 +205,7 @@ static void meet_some(struct block *b, uint32_t id, const uint32_t *here, const 
     struct worker *k = b->worker;
     bool fenced = true, whole = true;
     simt_readers_part(b);
+    simt_steady_leave(b);
     uint32_t now = b->readers.since = tick(b);
     simt_groups_part(b, 1);
     for (uint32_t w = 0; w < k->warp_count; w++) {
@@ -416,6 +417,7 @@ void simt_check_warp_sync(struct simt_observer *o, struct warp *w, const uint32_
     (void)o;
     if (!orders) return;
     simt_readers_part(b);
+    simt_steady_leave(b);
     uint32_t now = b->readers.since = tick(b);
     b->warp_seen[w->index] = now;
     while (m) {

@@ -135,6 +135,18 @@ case("a store where memory says so to a byte that a neighbour reads", "race",
   "__shared__ unsigned char u[64]; u[t] = t; __syncthreads(); int v = u[t], w = u[(t + 1) % 64]; if (in[i]) u[t] = w + 1; __syncthreads(); out[i] = v + w + u[t];", one)
 case("a store where memory says so to what a neighbour reads at the end", "race",
   "s[t] = t; __syncthreads(); int v = s[t], u = s[t ^ 33]; if (in[i]) s[t] = u + 1; out[i] = u + v;", one)
+-- The same where some threads of the block meet, who read what is theirs alone behind that.
+for _, of in ipairs {
+  { "lanes of a tile", "__syncwarp(0xffu << t % 32 / 8 * 8);" },
+  { "lanes of a warp", "__syncwarp();" },
+  { "warps by a barrier's number", [[asm volatile("bar.sync %0, 32;" ::"r"(1 + t / 32) : "memory");]] },
+} do
+  local who, meet = table.unpack(of)
+  case("exchanges where memory says so among " .. who, nil,
+    "s[t] = in[i] + t * 37 % 64; " .. meet .. " for (int j = 4; j; j /= 2) { int p = t ^ j; if (p > t && s[t] > s[p]) { int v = s[t]; s[t] = s[p]; s[p] = v; } " .. meet .. " } out[i] = s[t];", one)
+  case("a store where memory says so to what another one reads among " .. who, "race",
+    "s[t] = t; " .. meet .. " int v = s[t], u = s[t ^ 1]; if (in[i]) s[t] = u + 1; " .. meet .. " out[i] = u + v + s[t];", one)
+end
 case("a store where memory says so to what all read", "race",
   "s[t] = t; __syncthreads(); for (int r = 0; r < 2; r++) { int v = s[t]; if (in[i] && r) s[t] = v + 70; out[i] += v; if (r) out[i] += s[3]; __syncthreads(); }", one)
 case("a store where memory says so behind one more barrier", "race",
