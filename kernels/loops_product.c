@@ -5,6 +5,9 @@
 #include "kernels/product_loops.h"
 #include "kernels/loops_emit.h"
 #include <string.h>
+#ifdef __AVX512F__
+#include <immintrin.h>
+#endif
 
 #define PANEL    2048 /* bytes of a row of the product that are summed up at a time */
 #define LONG_ROW 16   /* numbers that lie side by side in both factors are worth a loop of their own */
@@ -137,37 +140,116 @@
     }
 /* Sums of many pairs of rows; of few elements, a constant, the loop over them is none. */
 #define DOTS_OF(name, inner)                                                                                           \
-    for (int64_t i = 0; i < rows; i++) c[i] = name##_row(a + i * line, b + i * step, inner);                           \
+    for (; i < rows; i++) c[i] = name##_row(a + i * line, b + i * step, inner);                                        \
     break;
-#define DOTS(name, T)                                                                                                  \
+#define DOTS(name, T, FOUR_ROWS)                                                                                       \
     static void name##_dots(const void *pa, int64_t line, const void *pb, int64_t step, void *pc, int64_t rows,        \
                             int64_t inner)                                                                             \
     {                                                                                                                  \
         const T *a = pa, *b = pb;                                                                                      \
         T *c = pc;                                                                                                     \
+        int64_t i = 0;                                                                                                 \
         switch (inner) {                                                                                               \
         case 2: DOTS_OF(name, 2)                                                                                       \
         case 3: DOTS_OF(name, 3)                                                                                       \
         case 4: DOTS_OF(name, 4)                                                                                       \
         case 8: DOTS_OF(name, 8)                                                                                       \
         case 16: DOTS_OF(name, 16)                                                                                     \
-        default: DOTS_OF(name, inner)                                                                                  \
+        default: FOUR_ROWS(name) DOTS_OF(name, inner)                                                                  \
         }                                                                                                              \
+    }
+#define ONE_BY_ONE(name)
+#ifndef __AVX2__
+#define FOUR_AT_ONCE(name)
+#else
+#define FOUR_AT_ONCE(name)                                                                                             \
+    for (; i + 4 <= rows; i += 4)                                                                                      \
+        if (step == 0)                                                                                                 \
+            name##_four_rows(a + i * line, line, b, 0, c + i, inner);                                                  \
+        else                                                                                                           \
+            name##_four_rows(a + i * line, line, b + i * step, step, c + i, inner);
+#endif
+/* The partial sums of four rows; returns how many numbers of each are in them. */
+typedef double sums_of_row __attribute__((vector_size(32)));
+#define SUM_FOUR(name, T)                                                                                              \
+    static inline __attribute__((always_inline))                                                                       \
+    int64_t name##_sum_four(const T *a, int64_t line, const T *b, int64_t step, int64_t inner, sums_of_row sums[4])    \
+    {                                                                                                                  \
+        int64_t k = 0;                                                                                                 \
+        for (; k + 4 <= inner; k += 4) {                                                                               \
+            _Pragma("GCC unroll 4") for (int64_t i = 0; i < 4; i++)                                                    \
+            {                                                                                                          \
+                name##_four x, y;                                                                                      \
+                memcpy(&x, a + i * line + k, sizeof x);                                                                \
+                memcpy(&y, b + i * step + k, sizeof y);                                                                \
+                sums[i] += __builtin_convertvector(x * y, sums_of_row);                                                \
+            }                                                                                                          \
+        }                                                                                                              \
+        return k;                                                                                                      \
+    }
+#ifdef __AVX512F__ /* of two rows a register */
+static inline __attribute__((always_inline)) __m256 two_rows(const float *a, int64_t line)
+{
+    return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(a)), _mm_loadu_ps(a + line), 1);
+}
+#define SUM_FOUR_f32                                                                                                   \
+    static inline __attribute__((always_inline)) int64_t f32_sum_four(                                                 \
+        const float *a, int64_t line, const float *b, int64_t step, int64_t inner, sums_of_row sums[4])                \
+    {                                                                                                                  \
+        __m512d two[2] = {_mm512_setzero_pd(), _mm512_setzero_pd()};                                                   \
+        int64_t k = 0;                                                                                                 \
+        for (; k + 4 <= inner; k += 4) {                                                                               \
+            _Pragma("GCC unroll 2") for (int64_t i = 0; i < 2; i++)                                                    \
+            {                                                                                                          \
+                const __m256 x = two_rows(a + 2 * i * line + k, line), y = two_rows(b + 2 * i * step + k, step);       \
+                two[i] = _mm512_add_pd(two[i], _mm512_cvtps_pd(_mm256_mul_ps(x, y)));                                  \
+            }                                                                                                          \
+        }                                                                                                              \
+        memcpy(sums, two, sizeof two);                                                                                 \
+        return k;                                                                                                      \
+    }
+#else
+#define SUM_FOUR_f32 SUM_FOUR(f32, float)
+#endif
+#define SUM_FOUR_f64 SUM_FOUR(f64, double)
+/* The same bits as of four rows one after the other, whose partial sums are turned to be added side by side. */
+#define FOUR_REAL(name, T)                                                                                             \
+    SUM_FOUR_##name static inline __attribute__((always_inline)) void name##_four_rows(                                \
+        const T *a, int64_t line, const T *b, int64_t step, T *c, int64_t inner)                                       \
+    {                                                                                                                  \
+        sums_of_row sums[4] = {0};                                                                                     \
+        int64_t k = name##_sum_four(a, line, b, step, inner, sums);                                                    \
+        const sums_of_row t = __builtin_shufflevector(sums[0], sums[1], 0, 4, 2, 6);                                   \
+        const sums_of_row u = __builtin_shufflevector(sums[0], sums[1], 1, 5, 3, 7);                                   \
+        const sums_of_row v = __builtin_shufflevector(sums[2], sums[3], 0, 4, 2, 6);                                   \
+        const sums_of_row w = __builtin_shufflevector(sums[2], sums[3], 1, 5, 3, 7);                                   \
+        sums_of_row first = __builtin_shufflevector(t, v, 0, 1, 4, 5);                                                 \
+        for (; k < inner; k++) {                                                                                       \
+            name##_four x = {a[k], a[line + k], a[2 * line + k], a[3 * line + k]};                                     \
+            const name##_four y = {b[k], b[step + k], b[2 * step + k], b[3 * step + k]};                               \
+            first += __builtin_convertvector(x * y, sums_of_row);                                                      \
+        }                                                                                                              \
+        const sums_of_row all =                                                                                        \
+            (first + __builtin_shufflevector(t, v, 2, 3, 6, 7)) +                                                      \
+            (__builtin_shufflevector(u, w, 0, 1, 4, 5) + __builtin_shufflevector(u, w, 2, 3, 6, 7));                   \
+        const name##_four to = __builtin_convertvector(all, name##_four);                                              \
+        memcpy(c, &to, sizeof to);                                                                                     \
     }
 #define WHOLE(name, T, W)                                                                                              \
     ONE_WHOLE(name, T, W)                                                                                              \
     ROW_WHOLE(name, T)                                                                                                 \
-    DOTS(name, T)                                                                                                      \
+    DOTS(name, T, ONE_BY_ONE)                                                                                          \
     MULTIPLY(name, T, W)
 #define REAL(name, T)                                                                                                  \
     ONE_REAL(name, T, double)                                                                                          \
     ROW_REAL(name, T)                                                                                                  \
-    DOTS(name, T)                                                                                                      \
+    FOUR_REAL(name, T)                                                                                                 \
+    DOTS(name, T, FOUR_AT_ONCE)                                                                                        \
     MULTIPLY(name, T, T)
 #define COMPLEX(name, T)                                                                                               \
     ONE_REAL(name, T, T)                                                                                               \
     ROW_WHOLE(name, T)                                                                                                 \
-    DOTS(name, T)                                                                                                      \
+    DOTS(name, T, ONE_BY_ONE)                                                                                          \
     MULTIPLY(name, T, T)
 WHOLE(bits_8, uint8_t, uint32_t)
 WHOLE(bits_16, uint16_t, uint32_t)
@@ -194,7 +276,9 @@ typedef float floats __attribute__((vector_size(DOT_WIDTH)));
 typedef float half_of_floats __attribute__((vector_size(DOT_WIDTH / 2)));
 typedef double doubles __attribute__((vector_size(DOT_WIDTH)));
 #define DOT_FLOATS   (sizeof(floats) / sizeof(float))
-#define DOT_PARTS    (DOT_WIDTH == 64 ? 4 : 8) /* vectors of sums that stay in registers */
+#define DOT_DOUBLES  (sizeof(doubles) / sizeof(double))
+#define DOT_SUMS     (DOT_STEP / DOT_DOUBLES)  /* vectors of sums: in registers where those are wide and many */
+#define DOT_PARTS    (DOT_WIDTH == 64 ? 4 : 8) /* vectors of sums of floats that stay in registers */
 #define EACH_PART(k) _Pragma("GCC unroll 8") for (size_t k = 0; k < DOT_PARTS; k++)
 
 static inline __attribute__((always_inline)) floats products(const float *a, const float *b)
@@ -205,47 +289,60 @@ static inline __attribute__((always_inline)) floats products(const float *a, con
     return x * y;
 }
 
-static inline __attribute__((always_inline)) void add_floats(double *sums, floats values)
+/* To two vectors of sums. */
+static inline __attribute__((always_inline)) void add_floats(doubles *sums, floats values)
 {
+#if defined __AVX512F__ && defined __AVX512DQ__ /* for which compilers write more than this */
+    sums[0] += (doubles)_mm512_cvtps_pd(_mm512_castps512_ps256((__m512)values));
+    sums[1] += (doubles)_mm512_cvtps_pd(_mm512_extractf32x8_ps((__m512)values, 1));
+#else
     half_of_floats half[2];
-    doubles to[2];
     memcpy(half, &values, sizeof half);
-    memcpy(to, sums, sizeof to);
-    to[0] += __builtin_convertvector(half[0], doubles);
-    to[1] += __builtin_convertvector(half[1], doubles);
-    memcpy(sums, to, sizeof to);
+    sums[0] += __builtin_convertvector(half[0], doubles);
+    sums[1] += __builtin_convertvector(half[1], doubles);
+#endif
 }
 
-static double fold_dot(const double *sums)
+static inline __attribute__((always_inline)) double fold_dot(const doubles *sums)
 {
+    enum { EACH = 8 / DOT_DOUBLES };
+    doubles eighth[EACH];
     double sum[8];
-    for (int i = 0; i < 8; i++)
-        sum[i] = ((sums[i] + sums[32 + i]) + (sums[16 + i] + sums[48 + i])) +
-                 ((sums[8 + i] + sums[40 + i]) + (sums[24 + i] + sums[56 + i]));
+    _Pragma("GCC unroll 4") for (size_t i = 0; i < EACH; i++)
+    {
+        const doubles *s = sums + i;
+        eighth[i] = ((s[0] + s[4 * EACH]) + (s[2 * EACH] + s[6 * EACH])) +
+                    ((s[EACH] + s[5 * EACH]) + (s[3 * EACH] + s[7 * EACH]));
+    }
+    memcpy(sum, eighth, sizeof sum);
     return ((sum[0] + sum[4]) + (sum[2] + sum[6])) + ((sum[1] + sum[5]) + (sum[3] + sum[7]));
 }
 
-static double dot_F32(const void *pa, const void *pb, size_t n)
+static inline __attribute__((always_inline)) double dot_of_floats(const float *a, const float *b, size_t n)
 {
-    const float *a = pa, *b = pb;
     const size_t whole = n / DOT_STEP * DOT_STEP;
-    _Alignas(64) double sums[DOT_STEP] = {0};
+    doubles sums[DOT_SUMS] = {0};
     size_t i = 0;
     for (size_t end; i < whole; i = end) {
         end = whole - i < DOT_RUN * DOT_STEP ? whole : i + DOT_RUN * DOT_STEP;
-        for (size_t lane = 0; lane < DOT_STEP; lane += DOT_PARTS * DOT_FLOATS) {
+        _Pragma("GCC unroll 4") for (size_t lane = 0; lane < DOT_STEP; lane += DOT_PARTS * DOT_FLOATS)
+        {
             floats part[DOT_PARTS];
             const float *x = a + lane, *y = b + lane;
             EACH_PART(k) part[k] = products(x + i + k * DOT_FLOATS, y + i + k * DOT_FLOATS);
             for (size_t j = i + DOT_STEP; j < end; j += DOT_STEP)
                 EACH_PART(k) part[k] += products(x + j + k * DOT_FLOATS, y + j + k * DOT_FLOATS);
-            EACH_PART(k) add_floats(sums + lane + k * DOT_FLOATS, part[k]);
+            EACH_PART(k) add_floats(sums + (lane + k * DOT_FLOATS) / DOT_DOUBLES, part[k]);
         }
     }
     for (; n - i >= 16; i += 16)
-        for (size_t k = 0; k < 16; k += DOT_FLOATS) add_floats(sums + k, products(a + i + k, b + i + k));
+        _Pragma("GCC unroll 4") for (size_t k = 0; k < 16; k += DOT_FLOATS)
+            add_floats(sums + k / DOT_DOUBLES, products(a + i + k, b + i + k));
     if (n - i >= 8) {
-        for (size_t k = 0; k < 8; k++) sums[16 + k] += (double)(a[i + k] * b[i + k]);
+        double eight[8];
+        memcpy(eight, sums + 16 / DOT_DOUBLES, sizeof eight);
+        for (size_t k = 0; k < 8; k++) eight[k] += (double)(a[i + k] * b[i + k]);
+        memcpy(sums + 16 / DOT_DOUBLES, eight, sizeof eight);
         i += 8;
     }
     double rest = 0;
@@ -253,36 +350,98 @@ static double dot_F32(const void *pa, const void *pb, size_t n)
     return rest + fold_dot(sums);
 }
 
-static double dot_F64(const void *pa, const void *pb, size_t n)
+/* The first n of a vector's doubles, and 0 where there are no more. */
+static inline __attribute__((always_inline)) doubles some(const double *a, size_t n)
 {
-    const double *a = pa, *b = pb;
-    double sums[DOT_LANES] = {0};
-    const size_t whole = n / DOT_LANES * DOT_LANES;
-    for (size_t i = 0; i < whole; i += DOT_LANES) {
-        _Pragma("GCC unroll 32") for (size_t k = 0; k < DOT_LANES; k++) sums[k] += a[i + k] * b[i + k];
-    }
-    for (size_t i = whole; i < n; i++) sums[i - whole] += a[i] * b[i];
-    for (size_t half = DOT_LANES / 2; half > 0; half /= 2)
-        for (size_t k = 0; k < half; k++) sums[k] += sums[k + half];
-    return sums[0];
+    doubles x;
+#ifdef __AVX512F__
+    x = (doubles)_mm512_maskz_loadu_pd(n < DOT_DOUBLES ? (__mmask8)((1u << n) - 1) : 255, a);
+#else
+    double values[DOT_DOUBLES] = {0};
+    if (n >= DOT_DOUBLES)
+        memcpy(values, a, sizeof values);
+    else
+        for (size_t k = 0; k < n; k++) values[k] = a[k];
+    memcpy(&x, values, sizeof x);
+#endif
+    return x;
 }
 
-/* Of float32, the products of four rows are added in float32 likewise. */
+static inline __attribute__((always_inline)) double dot_of_doubles(const double *a, const double *b, size_t n)
+{
+    enum { VECTORS = DOT_LANES / DOT_DOUBLES, EACH = 8 / DOT_DOUBLES };
+    doubles sums[VECTORS] = {0}, x, y;
+    double sum[8];
+    const size_t whole = n / DOT_LANES * DOT_LANES;
+    for (size_t i = 0; i < whole; i += DOT_LANES) {
+        _Pragma("GCC unroll 16") for (size_t k = 0; k < VECTORS; k++)
+        {
+            memcpy(&x, a + i + k * DOT_DOUBLES, sizeof x);
+            memcpy(&y, b + i + k * DOT_DOUBLES, sizeof y);
+            sums[k] += x * y;
+        }
+    }
+    _Pragma("GCC unroll 16") for (size_t k = 0; k < VECTORS; k++)
+    {
+        const size_t i = whole + k * DOT_DOUBLES;
+        if (i < n) sums[k] += some(a + i, n - i) * some(b + i, n - i);
+    }
+    for (size_t half = VECTORS / 2; half >= EACH; half /= 2)
+        for (size_t k = 0; k < half; k++) sums[k] += sums[k + half];
+    memcpy(sum, sums, sizeof sum);
+    return ((sum[0] + sum[4]) + (sum[2] + sum[6])) + ((sum[1] + sum[5]) + (sum[3] + sum[7]));
+}
+
+#define DOT(name, TYPE, of_one)                                                                                        \
+    static void name(double *sums, const void *rows, ptrdiff_t stride, const void *vector, size_t count, size_t n)     \
+    {                                                                                                                  \
+        for (size_t i = 0; i < count; i++) sums[i] = of_one((const TYPE *)rows + (ptrdiff_t)i * stride, vector, n);    \
+    }
+DOT(dot_F32, float, dot_of_floats)
+DOT(dot_F64, double, dot_of_doubles)
+
+/* Of float32, the products of four rows are added in float32 likewise. Few columns of all rows are added up in
+ * registers, W at a time, before the next. */
+#define ADD_COLUMNS(name, TYPE, sum_of, W)                                                                             \
+    static void name##_##W(double *sums, const TYPE *a, ptrdiff_t stride, const TYPE *f, size_t count)                 \
+    {                                                                                                                  \
+        double sum[W];                                                                                                 \
+        size_t k = 0;                                                                                                  \
+        memcpy(sum, sums, sizeof sum);                                                                                 \
+        for (; k + KN_SUMMED_ROWS <= count; k += KN_SUMMED_ROWS, a += KN_SUMMED_ROWS * stride) {                       \
+            const TYPE *b = a + stride, *c = b + stride, *d = c + stride;                                              \
+            const TYPE s = f[k], t = f[k + 1], u = f[k + 2], v = f[k + 3];                                             \
+            _Pragma("GCC unroll 16") for (int i = 0; i < W; i++) sum[i] =                                              \
+                sum_of(sum[i], s * a[i], t * b[i], u * c[i], v * d[i]);                                                \
+        }                                                                                                              \
+        for (; k < count; k++, a += stride)                                                                            \
+            for (int i = 0; i < W; i++) sum[i] = sum[i] + (double)(f[k] * a[i]);                                       \
+        memcpy(sums, sum, sizeof sum);                                                                                 \
+    }
 #define ADD_ROWS(name, TYPE, sum_of)                                                                                   \
+    ADD_COLUMNS(name, TYPE, sum_of, 16)                                                                                \
+    ADD_COLUMNS(name, TYPE, sum_of, 4)                                                                                 \
+    ADD_COLUMNS(name, TYPE, sum_of, 1)                                                                                 \
     static void name(double *sums, const void *rows, ptrdiff_t stride, const void *factors, size_t count, size_t n)    \
     {                                                                                                                  \
-        const TYPE *a = rows, *b = a + stride, *c = b + stride, *d = c + stride, *f = factors;                         \
-        if (count == KN_SUMMED_ROWS) {                                                                                 \
+        const TYPE *a = rows, *f = factors;                                                                            \
+        size_t i = 0;                                                                                                  \
+        for (; n < MANY_COLUMNS && i + 16 <= n; i += 16) name##_16(sums + i, a + i, stride, f, count);                 \
+        for (; n < MANY_COLUMNS && i + 4 <= n; i += 4) name##_4(sums + i, a + i, stride, f, count);                    \
+        for (; n < MANY_COLUMNS && i < n; i++) name##_1(sums + i, a + i, stride, f, count);                            \
+        if (n < MANY_COLUMNS) return;                                                                                  \
+        for (; count >= KN_SUMMED_ROWS; count -= KN_SUMMED_ROWS, f += KN_SUMMED_ROWS, a += KN_SUMMED_ROWS * stride) {  \
+            const TYPE *b = a + stride, *c = b + stride, *d = c + stride;                                              \
             const TYPE s = f[0], t = f[1], u = f[2], v = f[3];                                                         \
-            INDEPENDENT for (size_t i = 0; i < n; i++) sums[i] =                                                       \
-                sum_of(sums[i], s * a[i], t * b[i], u * c[i], v * d[i]);                                               \
-            return;                                                                                                    \
+            INDEPENDENT for (size_t j = 0; j < n; j++) sums[j] =                                                       \
+                sum_of(sums[j], s * a[j], t * b[j], u * c[j], v * d[j]);                                               \
         }                                                                                                              \
         for (size_t k = 0; k < count; k++, a += stride) {                                                              \
             const TYPE s = f[k];                                                                                       \
-            INDEPENDENT for (size_t i = 0; i < n; i++) sums[i] = sums[i] + (double)(s * a[i]);                         \
+            INDEPENDENT for (size_t j = 0; j < n; j++) sums[j] = sums[j] + (double)(s * a[j]);                         \
         }                                                                                                              \
     }
+#define MANY_COLUMNS               64
 #define IN_FLOAT(sum, a, b, c, d)  ((sum) + (double)(((a) + (b)) + ((c) + (d))))
 #define IN_DOUBLE(sum, a, b, c, d) ((sum) + (a) + (b) + (c) + (d))
 ADD_ROWS(add_rows_F32, float, IN_FLOAT)

@@ -11,6 +11,7 @@
 #define CHUNK 16384 /* elements of a row that are summed up to one partial result */
 #define PANEL 4096  /* elements of the result that rows are added to at a time, at most */
 #define LEAST 64    /* and at least, where there are so many */
+#define LINES 64    /* that a loop goes over at a time; whole groups of KN_SUMMED_ROWS */
 #define GRAIN 32768 /* multiplications that one piece of parallel work has */
 #define FEW   64    /* partial results that take no allocation */
 #define SMALL 512   /* elements of a matrix, of which there are many, that are not worth the way through here */
@@ -54,20 +55,23 @@ static void multiply_chunks(void *context, size_t begin, size_t end, int worker)
     int64_t first = (int64_t)begin % j->pieces * CHUNK;
     kn_dot_loop *dot = j->loops->product->dot[j->p->dtype == RT_FLOAT64];
     const char *matrix, *vector;
+    double sums[LINES];
     (void)worker;
     operands_of(j->p, line / j->lines, &matrix, &vector);
-    for (size_t item = begin; item < end && !rt_interrupted(); item++) {
+    for (size_t item = begin, count; item < end && !rt_interrupted(); item += count) {
         int64_t n = j->length - first < CHUNK ? j->length - first : CHUNK;
-        double sum = dot(matrix + (in_matrix * j->line + first) * size, vector + first * size, (size_t)n);
-        if (j->partial)
-            j->partial[item] = sum;
-        else
-            store(j, line, &sum, 1);
+        count = end - item < LINES ? end - item : LINES;
+        if (count > (size_t)(j->lines - in_matrix)) count = (size_t)(j->lines - in_matrix);
+        if (j->partial) count = 1;
+        dot(j->partial ? j->partial + item : sums, matrix + (in_matrix * j->line + first) * size, j->line,
+            vector + first * size, count, (size_t)n);
+        if (!j->partial) store(j, line, sums, (int64_t)count);
         first += CHUNK;
         if (first < j->length) continue;
         first = 0;
-        line++;
-        if (++in_matrix < j->lines || item + 1 == end) continue;
+        line += (int64_t)count;
+        in_matrix += (int64_t)count;
+        if (in_matrix < j->lines || item + count == end) continue;
         in_matrix = 0;
         operands_of(j->p, line / j->lines, &matrix, &vector);
     }
@@ -78,7 +82,7 @@ static void add_lines(void *context, size_t begin, size_t end, int worker)
 {
     const struct job *j = context;
     int64_t size = rt_dtypes[j->p->dtype].size;
-    double sums[PANEL], factors[KN_SUMMED_ROWS]; /* these of the dtype */
+    double sums[PANEL], factors[LINES]; /* these of the dtype */
     (void)worker;
     for (size_t item = begin; item < end && !rt_interrupted(); item++) {
         int64_t product = (int64_t)item / j->pieces, first = (int64_t)item % j->pieces * j->panel;
@@ -86,8 +90,8 @@ static void add_lines(void *context, size_t begin, size_t end, int worker)
         const char *matrix, *vector;
         operands_of(j->p, product, &matrix, &vector);
         memset(sums, 0, (size_t)n * sizeof *sums);
-        for (int64_t k = 0; k < j->lines; k += KN_SUMMED_ROWS) {
-            int64_t count = j->lines - k < KN_SUMMED_ROWS ? j->lines - k : KN_SUMMED_ROWS;
+        for (int64_t k = 0; k < j->lines; k += LINES) {
+            int64_t count = j->lines - k < LINES ? j->lines - k : LINES;
             j->loops->load[j->p->dtype](factors, vector + k * j->step * size, j->step, (size_t)count);
             j->loops->product->add_rows[j->p->dtype == RT_FLOAT64](sums, matrix + (k * j->line + first) * size, j->line,
                                                                    factors, (size_t)count, (size_t)n);
@@ -216,7 +220,8 @@ bool kn_small_dot(const struct rt_array *a, const struct rt_array *b, enum rt_dt
         l->product->dots[dtype](rt_array_host(a), 0, rt_array_host(b), 0, element, 1, n);
         return true;
     }
-    const double sum = l->product->dot[dtype == RT_FLOAT64](rt_array_host(a), rt_array_host(b), (size_t)n);
+    double sum;
+    l->product->dot[dtype == RT_FLOAT64](&sum, rt_array_host(a), 0, rt_array_host(b), 1, (size_t)n);
     l->convert[KN_F64][dtype](element, &sum, 1);
     return true;
 }
