@@ -470,7 +470,7 @@ enum rt_status kn_host_run(const struct kn_program *p, const struct rt_array *ou
     int workers = n > grain || n > KN_GRAIN ? rt_thread_count() : 1;
     r.scratch_bytes = kn_plan_scratch(&r.plan) + (tiled ? tiles.bytes : 0);
     const size_t bytes = r.scratch_bytes * (size_t)workers;
-    char *heap = bytes > sizeof stack ? rt_alloc(bytes) : NULL;
+    char *heap = bytes > sizeof stack ? rt_alloc_lines(bytes) : NULL;
     if (bytes > sizeof stack && !heap)
         return rt_fail(e, RT_NOMEM, "out of memory: %zu bytes for evaluating in blocks", bytes);
     r.scratch = heap ? heap : stack;

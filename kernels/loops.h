@@ -23,10 +23,10 @@ typedef bool kn_indices_loop(int64_t *offsets, const void *index, ptrdiff_t stri
                              bool more, int64_t first, int64_t run, size_t n);
 /* Whether n indices, one after the other, are all from 1 to `length`. */
 typedef bool kn_counted_loop(const void *index, int64_t length, size_t n);
-/* to[i] = rows[i] op rows[i + stride] op ... of 1 to KN_SUMMED_ROWS rows, one after the other; with `more` what `to`
+/* to[i] = rows[i] op rows[i + stride] op ... of 1 to KN_COMBINED_ROWS rows, one after the other; with `more` what `to`
  * has comes before them. */
 typedef void kn_rows_loop(void *to, const void *rows, ptrdiff_t stride, size_t count, bool more, size_t n);
-#define KN_SUMMED_ROWS 4
+#define KN_COMBINED_ROWS 8
 /* The smallest or largest of n values, 1 at least; NaN where there is any. */
 typedef void kn_extreme_loop(void *best, const void *values, size_t n);
 /* Where the first of n values is that is the same as `value`, from 0, or that is NaN when it is; n where there is none.
@@ -64,6 +64,7 @@ struct kn_lines {
 typedef void kn_slopes_loop(void *slopes, const struct kn_lines *l);
 typedef void kn_lines_loop(void *out, const void *values, const int64_t *places, const struct kn_lines *l,
                            size_t count);
+#define KN_SUMMED_ROWS 4
 /* Adds the n values of each of `rows` rows, 1 to KN_SUMMED_ROWS, that are `stride` apart to KN_WIDE_LANES lanes of its
  * own, doubles or int64, of which all but `seen` values of a row are to come: value i goes to lane i modulo their
  * number. */

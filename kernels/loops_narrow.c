@@ -115,19 +115,30 @@ NARROW_TYPES(GREATEST, greatest)
     {                                                                                                                  \
         return (TYPE)(two);                                                                                            \
     }                                                                                                                  \
+    static inline TYPE four_##name##_##dtype(TYPE a, TYPE b, TYPE c, TYPE d)                                           \
+    {                                                                                                                  \
+        return two_##name##_##dtype(two_##name##_##dtype(two_##name##_##dtype(a, b), c), d);                           \
+    }                                                                                                                  \
     static void name##_##dtype(void *out, const void *rows, ptrdiff_t stride, size_t count, bool more, size_t n)       \
     {                                                                                                                  \
         const TYPE *a = rows, *b = a + stride, *c = b + stride, *d = c + stride;                                       \
         TYPE *to = out;                                                                                                \
-        if (!more) EACH(one_##name##_##dtype(a[i]));                                                                   \
-        if (more && count < KN_SUMMED_ROWS) EACH(two_##name##_##dtype(to[i], a[i]));                                   \
-        if (count == KN_SUMMED_ROWS && more)                                                                           \
-            EACH(two_##name##_##dtype(                                                                                 \
-                two_##name##_##dtype(two_##name##_##dtype(two_##name##_##dtype(to[i], a[i]), b[i]), c[i]), d[i]));     \
-        else if (count == KN_SUMMED_ROWS)                                                                              \
-            EACH(two_##name##_##dtype(two_##name##_##dtype(two_##name##_##dtype(to[i], b[i]), c[i]), d[i]));           \
-        else                                                                                                           \
-            for (; count > 1; count--, b += stride) EACH(two_##name##_##dtype(to[i], b[i]));                           \
+        size_t done = 0;                                                                                               \
+        if (!more && count >= 4) {                                                                                     \
+            EACH(four_##name##_##dtype(one_##name##_##dtype(a[i]), b[i], c[i], d[i]));                                 \
+            done = 4;                                                                                                  \
+        } else if (!more) {                                                                                            \
+            EACH(one_##name##_##dtype(a[i]));                                                                          \
+            done = 1;                                                                                                  \
+        }                                                                                                              \
+        for (; done + 4 <= count; done += 4) {                                                                         \
+            a = (const TYPE *)rows + (ptrdiff_t)done * stride, b = a + stride, c = b + stride, d = c + stride;         \
+            EACH(four_##name##_##dtype(two_##name##_##dtype(to[i], a[i]), b[i], c[i], d[i]));                          \
+        }                                                                                                              \
+        for (; done < count; done++) {                                                                                 \
+            a = (const TYPE *)rows + (ptrdiff_t)done * stride;                                                         \
+            EACH(two_##name##_##dtype(to[i], a[i]));                                                                   \
+        }                                                                                                              \
     }
 #define ROWS_LEAST(name, dtype, TYPE)    ROWS(name, dtype, TYPE, v, v < a ? v : a)
 #define ROWS_GREATEST(name, dtype, TYPE) ROWS(name, dtype, TYPE, v, v > a ? v : a)

@@ -31,7 +31,7 @@ enum rt_dtype kn_sum_dtype(enum rt_dtype t);
 #define KN_MANY_ROWS 64 /* so many are worth reducing together */
 #define KN_FEW_ROWS  8  /* and so many where they lie side by side */
 #define KN_SHORT_ROW 32 /* elements below which that holds for rows wherever they lie */
-#define KN_GROUP     16 /* elements of each that are then combined one after the other, before groups are in pairs */
+#define KN_GROUP     32 /* elements of each that are then combined one after the other, before groups are in pairs */
 
 /* Many rows at a time are faster: when rows are short, or their values farther apart than the rows. */
 bool kn_rows_are_near(const struct kn_reducer *r);

@@ -150,7 +150,7 @@ static size_t fill_lanes(const struct kn_reduce_pass *p, struct kn_walk *w, char
     if (rows && length >= 2 * LANES) {
         const char *values = kn_walk_evaluate(w, LANES, NULL);
         for (size_t left = length / LANES, count; left > 0; left -= count, seen += count * LANES) {
-            count = left < KN_SUMMED_ROWS ? left : KN_SUMMED_ROWS;
+            count = left < KN_COMBINED_ROWS ? left : KN_COMBINED_ROWS;
             rows(lanes, values + seen * p->value, LANES, count, seen > 0, LANES);
         }
         into_lanes(p, lanes, seen, values + seen * p->value, length - seen);
@@ -346,7 +346,7 @@ enum rt_status kn_reduce_room(struct kn_reduce_pass *p, size_t items, size_t blo
     p->scratch_bytes = (kn_plan_scratch(p->plan) + blocks * p->block_bytes + 63) / 64 * 64;
     size_t scratch = p->scratch_bytes * (size_t)(alone ? 1 : rt_thread_count()), place = p->r->indices ? 8 : 0;
     size_t all = scratch + items * (p->partial_value + place);
-    p->scratch = all <= STACK ? p->stack : (p->heap = rt_alloc(all));
+    p->scratch = all <= STACK ? p->stack : (p->heap = rt_alloc_lines(all));
     if (!p->scratch) return rt_fail(e, RT_NOMEM, "out of memory: %zu bytes for a reduction", all);
     p->index = p->r->indices ? (int64_t *)(void *)(p->scratch + scratch) : NULL;
     p->partial = p->scratch + scratch + items * place;

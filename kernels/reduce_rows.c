@@ -87,7 +87,7 @@ static void combine_strips(const struct kn_reduce_pass *p, kn_rows_loop *rows, c
 static int64_t combine_group(const struct kn_reduce_pass *p, struct kn_walk *w, int64_t i, size_t n, char *lanes)
 {
     kn_rows_loop *rows = p->raw ? p->raw : kn_reduce_rows_loop(p);
-    int64_t together = p->plan->slots == 0 && p->r->leaves[0].row.ndim == 1 ? KN_SUMMED_ROWS : 1;
+    int64_t together = p->plan->slots == 0 && p->r->leaves[0].row.ndim == 1 ? KN_COMBINED_ROWS : 1;
     int64_t count = p->r->length - i < KN_GROUP ? p->r->length - i : KN_GROUP, k = 0;
     bool far = asks_ahead() && together > 1 && n * p->value >= 4 * STRIP &&
                p->r->count * p->r->length >= FAR / (int64_t)p->value;

@@ -159,7 +159,7 @@ static void combine_down(const struct few *f, size_t rows, kn_rows_loop *loop, v
 {
     const size_t value = rt_dtypes[f->dtype].size;
     for (size_t i = 0, count; i < rows; i += count) {
-        count = rows - i < KN_SUMMED_ROWS ? rows - i : KN_SUMMED_ROWS;
+        count = rows - i < KN_COMBINED_ROWS ? rows - i : KN_COMBINED_ROWS;
         loop(to, (const char *)f->values + i * f->n * value, (ptrdiff_t)f->n, count, i > 0, f->n);
     }
 }

@@ -383,7 +383,7 @@ enum rt_status kn_scan_host(const struct kn_scanner *s, const struct rt_array *a
     int64_t longest = s->length > s->inner ? s->length : s->inner;
     p.block_bytes = ((size_t)(longest < KN_BLOCK ? longest : KN_BLOCK) * RT_ELEMENT + 63) / 64 * 64 + 64;
     size_t bytes = BLOCKS * p.block_bytes * (size_t)(alone ? 1 : rt_thread_count());
-    char *heap = bytes > STACK ? rt_alloc(bytes) : NULL;
+    char *heap = bytes > STACK ? rt_alloc_lines(bytes) : NULL;
     if (bytes > STACK && !heap) return rt_fail(e, RT_NOMEM, "out of memory for the blocks of a scan");
     p.scratch = heap ? heap : stack;
     enum rt_status status = RT_OK;

@@ -445,7 +445,7 @@ static char *new_along(const struct kn_statistic *s, const struct rt_array *a, e
     return rt_array_new(rt_array_device(a), t, ndim, shape, out, NULL) == RT_OK ? rt_array_host(out) : NULL;
 }
 
-/* Of rows one by one; of columns by adding their rows of bools up, KN_SUMMED_ROWS at a time. */
+/* Of rows one by one; of columns by adding their rows of bools up, KN_COMBINED_ROWS at a time. */
 static bool count_along(const struct kn_statistic *s, const struct rt_array *a, struct rt_array *out)
 {
     const struct kn_loops *l = kn_host_loops();
@@ -465,7 +465,7 @@ static bool count_along(const struct kn_statistic *s, const struct rt_array *a, 
     l->convert[kn_class_of(a->dtype)][RT_BOOL](bools, values, size);
     l->convert[KN_B][RT_INT64](wide, bools, size);
     for (size_t i = 0, count; i < rows; i += count) {
-        count = rows - i < KN_SUMMED_ROWS ? rows - i : KN_SUMMED_ROWS;
+        count = rows - i < KN_COMBINED_ROWS ? rows - i : KN_COMBINED_ROWS;
         l->rows[KN_ADD][KN_I64](to, wide + i * n, (ptrdiff_t)n, count, i > 0, n);
     }
     return true;

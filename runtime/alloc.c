@@ -5,6 +5,7 @@
 #include "runtime/memory.h"
 
 #define SMALL 1024 /* bytes */
+#define LINE  64   /* of a cache */
 
 static atomic_long countdown; /* 0: off; n: the nth allocation from now fails */
 
@@ -27,6 +28,12 @@ void *rt_alloc(size_t bytes)
 {
     if (rt_allocation_fails()) return NULL;
     return malloc(bytes ? bytes : 1);
+}
+
+void *rt_alloc_lines(size_t bytes)
+{
+    if (rt_allocation_fails() || bytes > SIZE_MAX - LINE) return NULL;
+    return aligned_alloc(LINE, (bytes + LINE - 1) / LINE * LINE);
 }
 
 /* Small blocks from malloc, which has those at hand that the thread freed, as calloc has not. */

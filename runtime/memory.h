@@ -66,6 +66,9 @@ void rt_memory_set_collector(void (*collect)(void *context, size_t bytes), void 
 void rt_fail_allocation(long nth);
 bool rt_allocation_fails(void); /* counts one allocation made by other means; true when it is the one to fail */
 void *rt_alloc(size_t bytes);   /* uninitialised; NULL when out of memory */
+/* The same, from the start of a cache line on: what lies across two is slower to write. For what vectors are kept in.
+ */
+void *rt_alloc_lines(size_t bytes);
 void *rt_calloc(size_t count, size_t bytes);
 void *rt_realloc(void *p, size_t bytes);
 char *rt_strdup(const char *s);
