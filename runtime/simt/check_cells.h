@@ -250,6 +250,11 @@ struct check_vectors {
     void (*meet)(uint32_t (*lanes)[SIMT_WARP], uint32_t m, uint32_t now, uint32_t *known);
     /* Which of 32 are the value? */
     uint32_t (*equal)(const uint32_t *values, uint32_t value);
+    uint32_t (*alike)(const uint64_t *values, uint64_t value);
+    /* Each of n times becomes that in `by`, if that is later. */
+    void (*raise)(uint32_t *times, const uint32_t *by, size_t n);
+    /* By thread of a warp, the later of two times; the earliest of those comes back. */
+    uint32_t (*times)(uint32_t *times, const uint32_t *by, uint32_t time);
 };
 extern const struct check_vectors simt_check_base, simt_check_avx2, simt_check_avx512;
 const struct check_vectors *simt_check_vectors(void); /* the best for this machine */

@@ -48,7 +48,7 @@ static void raise_all(const struct block *b, struct clock *c, const struct clock
     simt_seen_join(b->check, &c->others, by->others);
     if (by->acquired > c->acquired) c->acquired = by->acquired;
     for (unsigned k = 0; k < MAX_CLUSTER; k++) raise_to(&c->met[k], by->met[k]);
-    for (size_t k = 0; k < n; k += SIMT_WARP) raise_warp(c->seen + k, by->seen + k);
+    b->check->vectors->raise(c->seen, by->seen, n);
 }
 
 /* A clock that nobody else holds, the same as *place, where it stands from then on. */
@@ -173,23 +173,17 @@ bool simt_clocks_differ(const struct block *b, unsigned thread, unsigned other)
     return !b->clocks->aside && b->clocks->knows[thread] != b->clocks->knows[other];
 }
 
-/* The lanes of a warp that know it. */
-static uint32_t alike(struct clock *const *knows, const struct clock *c)
-{
-    uint32_t same = 0;
-    for (unsigned l = 0; l < SIMT_WARP; l++) same |= (uint32_t)(knows[l] == c) << l;
-    return same;
-}
+_Static_assert(sizeof(struct clock *) == sizeof(uint64_t), "pointers are compared as numbers");
 
 uint32_t simt_clocks_who(const struct block *b, unsigned warp, const struct clock *c)
 {
-    return alike(b->clocks->knows + warp * SIMT_WARP, c);
+    struct clock *const *knows = b->clocks->knows + warp * SIMT_WARP;
+    return b->check->vectors->alike((const uint64_t *)(const void *)knows, (uint64_t)(uintptr_t)c);
 }
 
 uint32_t simt_clocks_alike(const struct block *b, unsigned warp, unsigned lane)
 {
-    struct clock *const *knows = b->clocks->knows + warp * SIMT_WARP;
-    return b->clocks->aside ? FULL : alike(knows, knows[lane]);
+    return b->clocks->aside ? FULL : simt_clocks_who(b, warp, b->clocks->knows[warp * SIMT_WARP + lane]);
 }
 
 bool simt_clocks_known(const struct block *b)
@@ -312,10 +306,11 @@ void simt_clocks_share(struct block *b, const uint32_t *from, const uint32_t *to
             join(b, &all, c->knows[t + l]);
             last = c->knows[t + l];
         }
-    for (uint32_t t = 0; all && t < c->threads; t += SIMT_WARP)
-        for (uint32_t left = to[t / SIMT_WARP], same; left; left &= ~same) {
-            same = left & alike(c->knows + t, c->knows[t + (unsigned)__builtin_ctz(left)]);
-            know_only(b, c->knows + t, same, all);
+    for (uint32_t w = 0; all && w < c->threads / SIMT_WARP; w++)
+        for (uint32_t left = to[w], same; left; left &= ~same) {
+            struct clock **knows = c->knows + w * SIMT_WARP;
+            same = left & simt_clocks_who(b, w, knows[__builtin_ctz(left)]);
+            know_only(b, knows, same, all);
         }
     c->some |= all != NULL;
     if (all) simt_groups_note_clocks(b, to);
@@ -385,7 +380,7 @@ void simt_clocks_take(struct block *b, unsigned warp, uint32_t m, struct clock *
 {
     if (!c || !simt_clocks_want(b)) return;
     struct clock **knows = b->clocks->knows + warp * SIMT_WARP;
-    m &= ~alike(knows, c);
+    m &= ~simt_clocks_who(b, warp, c);
     if (!m) return;
     EACH_LANE(l, c->others || c->acquired ? m : 0) /* first: with it the cells may come to hear of what was noted */
     {
@@ -396,7 +391,7 @@ void simt_clocks_take(struct block *b, unsigned warp, uint32_t m, struct clock *
     for (uint32_t left = m, same; left; left &= ~same) {
         struct clock *both = NULL;
         unsigned one = (unsigned)__builtin_ctz(left);
-        same = left & alike(knows, knows[one]);
+        same = left & simt_clocks_who(b, warp, knows[one]);
         simt_clock_hold(b, &both, knows[one]);
         join(b, &both, c);
         if (both) know_only(b, knows, same, both);

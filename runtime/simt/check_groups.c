@@ -81,7 +81,8 @@ static struct shared_note *note_known(struct block *b, unsigned warp, uint32_t k
     struct shared_note *n =
         simt_shared_log(b, &b->worker->warps[warp], NULL, 0, 0, m, kind == KNOWN_CLOCK ? ROW_UNIT : 0);
     n->count = kind;
-    b->tags.version += kind != KNOWN_LANES;
+    b->tags.version += kind == KNOWN_WARPS;
+    if (kind == KNOWN_CLOCK && b->tags.known[warp]) b->tags.known[warp]->version = 0;
     return n;
 }
 
@@ -125,16 +126,6 @@ void simt_groups_replay(struct block *b, const struct shared_note *n)
 }
 
 /* ---- who was there ---- */
-/* By thread of a warp, the later of two times; the earliest of those. Loops whose length is known become vector code.
- */
-static uint32_t find_times(uint32_t *restrict times, const uint32_t *restrict by, uint32_t time)
-{
-    uint32_t least = UINT32_MAX;
-    for (unsigned l = 0; l < SIMT_WARP; l++) times[l] = later(by[l], time);
-    for (unsigned l = 0; l < SIMT_WARP; l++) least = times[l] < least ? times[l] : least;
-    return least;
-}
-
 static void find_known(const struct block *b, unsigned warp, struct known *x)
 {
     static const uint32_t none[SIMT_WARP];
@@ -143,7 +134,7 @@ static void find_known(const struct block *b, unsigned warp, struct known *x)
     x->apart = b->clocks && simt_clocks_alike(b, warp, 0) != FULL;
     for (unsigned v = 0; v < b->worker->warp_count; v++) {
         uint32_t time = v == warp ? b->warp_met[warp] : b->warps ? b->warps[warp][v] : 0;
-        x->least[v] = find_times(x->times + v * SIMT_WARP, clock ? clock + v * SIMT_WARP : none, time);
+        x->least[v] = b->check->vectors->times(x->times + v * SIMT_WARP, clock ? clock + v * SIMT_WARP : none, time);
     }
 }
 

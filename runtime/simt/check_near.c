@@ -112,8 +112,11 @@ static bool touch_row(struct block *b, struct warp *w, const struct insn *i, uns
         if (!may_be_row(from, m, (uint32_t)bytes) || !v->steps(from, m, (uint32_t)bytes, &first, &by)) return false;
         start = row_start(simt_check_window(&a), i->imm, first, by, m, bytes);
         if (start < 0) return false;
-    } else if (step != 2 * bytes || at[1] - at[0] != 16 * (uint64_t)step) {
+    } else if (at[1] - at[0] != 16 * (uint64_t)step || (step != 2 * bytes && m == FULL)) {
         return false;
+    } else if (m != FULL) {
+        start = row_start(simt_check_window(&a), 0, (uint32_t)at[0], by, m, bytes);
+        if (start < 0) return false;
     }
     const struct tag_rule rule = {t->base, t->now, t->warp_met ? t->warp[w->index] : t->now};
     unsigned flags = v->row(u->written + (start >> u->log), u->read + (start >> u->log), m, by != bytes, &rule,

@@ -244,9 +244,7 @@ void simt_phases_touch(const struct access *a, uint32_t m)
     if (arrives && releases) simt_check_fence(b, a->warp, m);
     while (m) {
         uint64_t first = a->at[__builtin_ctz(m)], at = (uint32_t)first;
-        uint32_t same = 0;
-        for (unsigned l = 0; l < SIMT_WARP; l++) same |= (uint32_t)(a->at[l] == first) << l;
-        same &= m;
+        uint32_t same = m & a->check->vectors->alike(a->at, first);
         m &= ~same;
         const struct worker *owner = simt_cluster_owner(b->worker, &at);
         struct block *o = owner ? owner->observed : NULL;

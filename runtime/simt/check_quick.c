@@ -159,12 +159,11 @@ static void write_addresses(struct warp *w, const struct insn *i, int64_t step, 
 {
     uint64_t *wide = u64_at(w->frame->regs, i->a);
     uint32_t *narrow = u32_at(w->frame->regs, i->a);
-    for (int l = 0; l < SIMT_WARP; l++) {
-        uint64_t address = at[l / 16] + (uint64_t)step * (uint64_t)(l % 16) - (uint64_t)i->imm;
-        if (i->space == PTX_SHARED)
-            narrow[l] = (uint32_t)address;
-        else
-            wide[l] = address;
+    for (int h = 0; h < 2; h++) {
+        uint64_t from = at[h] - (uint64_t)i->imm;
+        for (uint32_t l = 0; i->space == PTX_SHARED && l < 16; l++)
+            narrow[16 * h + l] = (uint32_t)from + (uint32_t)step * l;
+        for (uint32_t l = 0; i->space != PTX_SHARED && l < 16; l++) wide[16 * h + l] = from + (uint64_t)step * l;
     }
 }
 
@@ -227,8 +226,10 @@ static bool check_some(struct warp *w, uint32_t pc, int64_t step, const uint64_t
     const struct insn *i = &w->code[pc];
     unsigned site = b->check->site_of[pc];
     bool once = i->space == PTX_GLOBAL && b->spans[i->d2].once && !b->check->sites[site].fetches;
-    bool fits = once && !atomic_load_explicit(&b->check->no_memory, memory_order_relaxed);
+    bool memory = !atomic_load_explicit(&b->check->no_memory, memory_order_relaxed), fits = once && memory;
+    bool shared = i->space == PTX_SHARED && !is_steady(b, pc) && !simt_is_among_atomics(b->check, pc);
     w->pc = pc;
+    if (shared && memory && simt_shared_form(w, i, site, step, at, m, 1)) return true;
     if (fits && !may_meet_copies(b, b->check->sites[site].access) && simt_once_rows(w, i, site, step, at, m))
         return true;
     write_addresses(w, i, step, at);

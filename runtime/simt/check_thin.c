@@ -12,6 +12,7 @@
 struct thinning {
     struct block *b;
     uint32_t seen[SIMT_WARP * SIMT_WARP]; /* by thread: before which time all that it did was seen by all others */
+    uint32_t least[SIMT_WARP];            /* of those, by warp */
     char *to;                             /* notes that stay */
     const struct shared_note *known[MOST_WAIT]; /* in their order, which stay if an access behind them does */
     unsigned count;
@@ -33,6 +34,7 @@ static uint32_t may_go_on(const struct worker *k, const struct warp *w)
 /* Each of them has seen at most what the lane has; what it did itself counts as seen, if it is `alone` of its warp. */
 static void lower_by(struct thinning *x, unsigned warp, unsigned lane, bool alone)
 {
+    static const uint32_t none[SIMT_WARP];
     const struct block *b = x->b;
     const uint32_t *clock = b->clocks ? simt_clocks_times(b, warp * SIMT_WARP + lane) : NULL;
     const uint32_t *lanes = b->lanes[warp] ? b->lanes[warp][lane] : NULL;
@@ -40,12 +42,10 @@ static void lower_by(struct thinning *x, unsigned warp, unsigned lane, bool alon
     for (uint32_t v = 0; v < b->worker->warp_count; v++) {
         uint32_t *seen = x->seen + v * SIMT_WARP, time = b->warps ? b->warps[warp][v] : 0;
         if (v == warp) time = b->warp_met[warp];
-        for (unsigned l = 0; l < SIMT_WARP; l++) {
-            uint32_t t = time;
-            if (clock && clock[v * SIMT_WARP + l] > t) t = clock[v * SIMT_WARP + l];
-            if (lanes && v == warp && lanes[l] > t) t = lanes[l];
-            seen[l] = seen[l] < t ? seen[l] : t;
-        }
+        uint32_t times[SIMT_WARP];
+        b->check->vectors->times(times, clock ? clock + v * SIMT_WARP : none, time);
+        if (lanes && v == warp) b->check->vectors->raise(times, lanes, SIMT_WARP);
+        for (unsigned l = 0; l < SIMT_WARP; l++) seen[l] = seen[l] < times[l] ? seen[l] : times[l];
     }
     if (alone) x->seen[warp * SIMT_WARP + lane] = own;
 }
@@ -62,6 +62,11 @@ static void find_seen(struct thinning *x)
             if (last == SIMT_WARP || simt_check_lanes_differ(x->b, w, l, last)) lower_by(x, w, l, !(m & (m - 1)));
             last = l;
         }
+    }
+    for (uint32_t w = 0; w < k->warp_count; w++) {
+        x->least[w] = UINT32_MAX;
+        EACH_LANE(l, k->warps[w].threads)
+        if (x->seen[w * SIMT_WARP + l] < x->least[w]) x->least[w] = x->seen[w * SIMT_WARP + l];
     }
 }
 
@@ -95,6 +100,7 @@ static void know(struct thinning *x, const struct shared_note *n)
 
 static bool is_seen(const struct thinning *x, const struct shared_note *n)
 {
+    if (n->time < x->least[n->warp->index]) return true;
     EACH_LANE(l, n->mask & n->warp->threads)
     if (n->time >= x->seen[(unsigned)n->warp->index * SIMT_WARP + l]) return false;
     return true;

@@ -320,13 +320,12 @@ static void claim_for_lanes(struct jit *j, const struct jit_insn *n, const struc
     struct x86 *x = &j->x;
     bool read = n->kind == JK_LOAD;
     struct borrowed b;
-    int no = x86_label(x), done = x86_label(x);
+    int no = x86_label(x);
     check_room(j, label);
     check_apart(j, w, label);
     x86_rm(x, ALU_MOV, true, RAX, TAGS(w, written));
     x86_rm(x, ALU_MOV, true, RDX, TAGS(w, read));
     borrow(j, &b, read ? 5 : 4);
-    if (read) compare_read(j, w, &b, done);
     compare_own(j, w, &b, read, no);
     first_lanes(j, w, b.reg[1]);
     for (int h = 0; h < 2; h++)
@@ -335,7 +334,6 @@ static void claim_for_lanes(struct jit *j, const struct jit_insn *n, const struc
             simt_jit_store(j, tags_at(w, read ? RDX : RAX, h, k), b.reg[1]);
         }
     write_note(j, n, w);
-    x86_bind(x, done);
     end_borrowing(j, &b, no, label);
 }
 
@@ -356,18 +354,20 @@ static void add_readers(struct jit *j, const struct borrowed *b, struct x86_mem 
     simt_jit_put(j, max_u, to, to, me);
 }
 
-/* Reads of words that were written in epochs before: neighbours take the same ones, one after the other. */
+/* Reads of words that were written in epochs before, most often: neighbours may take the same ones, one after the
+ * other. */
 static void claim_beside_others(struct jit *j, const struct jit_insn *n, const struct jit_words *w, int label)
 {
     struct x86 *x = &j->x;
     struct borrowed b;
-    int no = x86_label(x), many;
+    int no = x86_label(x), done = x86_label(x), many;
     check_room(j, label);
     check_apart(j, w, label);
     x86_rm(x, ALU_MOV, true, RAX, TAGS(w, written));
     x86_rm(x, ALU_MOV, true, RDX, TAGS(w, read));
     borrow(j, &b, 5);
     many = b.reg[4];
+    compare_read(j, w, &b, done);
     compare_past(j, w, &b, no);
     x86_rm(x, ALU_MOV, false, RCX, QUIET(first));
     x86_imm(x, ALU_SUB, false, RCX, 1);
@@ -381,6 +381,7 @@ static void claim_beside_others(struct jit *j, const struct jit_insn *n, const s
             simt_jit_store(j, tags_at(w, RDX, h, k), b.reg[3]);
         }
     write_note(j, n, w);
+    x86_bind(x, done);
     end_borrowing(j, &b, no, label);
 }
 
@@ -390,10 +391,10 @@ void simt_jit_claim_tags(struct jit *j, const struct jit_insn *n, const struct j
         (w->own ? claim_for_lanes : claim_for_all)(j, n, w, label);
         return;
     }
-    int met = x86_label(&j->x), done = x86_label(&j->x);
-    claim_for_lanes(j, n, w, met);
+    int written = x86_label(&j->x), done = x86_label(&j->x);
+    claim_beside_others(j, n, w, written);
     x86_jump(&j->x, done);
-    x86_bind(&j->x, met);
-    claim_beside_others(j, n, w, label);
+    x86_bind(&j->x, written);
+    claim_for_lanes(j, n, w, label);
     x86_bind(&j->x, done);
 }

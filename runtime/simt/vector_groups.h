@@ -22,6 +22,39 @@ static uint32_t find_equal(const uint32_t *values, uint32_t value)
     return lanes;
 }
 
+static uint32_t find_alike(const uint64_t *values, uint64_t value)
+{
+    uint32_t lanes = 0;
+#ifdef __AVX512F__
+    for (int h = 0; h < SIMT_WARP; h += 8)
+        lanes |= (uint32_t)_mm512_cmpeq_epi64_mask(_mm512_loadu_si512(values + h), _mm512_set1_epi64((int64_t)value))
+                 << h;
+#elif defined(__AVX2__)
+    for (int h = 0; h < SIMT_WARP; h += 4) {
+        __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)(values + h));
+        v = _mm256_cmpeq_epi64(v, _mm256_set1_epi64x((int64_t)value));
+        lanes |= (uint32_t)_mm256_movemask_pd(_mm256_castsi256_pd(v)) << h;
+    }
+#else
+    for (unsigned l = 0; l < SIMT_WARP; l++) lanes |= (uint32_t)(values[l] == value) << l;
+#endif
+    return lanes;
+}
+
+/* ---- times, by thread ---- */
+static void raise_times(uint32_t *restrict times, const uint32_t *restrict by, size_t n)
+{
+    for (size_t k = 0; k < n; k++) times[k] = times[k] < by[k] ? by[k] : times[k];
+}
+
+static uint32_t find_times(uint32_t *restrict times, const uint32_t *restrict by, uint32_t time)
+{
+    uint32_t least = UINT32_MAX;
+    for (unsigned l = 0; l < SIMT_WARP; l++) times[l] = by[l] > time ? by[l] : time;
+    for (unsigned l = 0; l < SIMT_WARP; l++) least = times[l] < least ? times[l] : least;
+    return least;
+}
+
 static void meet_some(uint32_t (*lanes)[SIMT_WARP], uint32_t m, uint32_t now, uint32_t *restrict known)
 {
     uint32_t *last = lanes[LAST_MET], others = m & ~find_equal(last, m);
