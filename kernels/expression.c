@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "kernels/reduce.h"
+#include "kernels/rolled.h"
 
 /* What is needed again when its uses weigh this much is kept. Computing it anew for a second reduction is cheaper than
  * storing it: so a softmax on a GPU, say, reads its operand three times and writes nothing but its result. */
@@ -109,6 +110,7 @@ static enum rt_status measure(struct kn_expression *x, const struct kn_source *a
         x->cost += args[i].expression ? kn_expression_cost(args[i].expression) + 1 : 2;
         x->costly |= args[i].expression && !kn_is_evaluated(args[i].expression) && args[i].expression->costly;
         x->reduces |= args[i].expression && !kn_is_evaluated(args[i].expression) && args[i].expression->reduces;
+        x->rolls |= args[i].expression && !kn_is_evaluated(args[i].expression) && args[i].expression->rolls;
         x->leaves += args[i].expression ? leaves_of(args[i].expression) : args[i].operand.array != NULL;
     }
     if (x->cost > KN_MAX_NODES || x->leaves > KN_MAX_LEAVES)
@@ -270,6 +272,37 @@ enum rt_status kn_expression_reduce(const struct kn_source *from, enum kn_reduct
     return status;
 }
 
+enum rt_status kn_expression_roll(const struct kn_source *from, const int64_t *shift, struct kn_expression **out,
+                                  struct rt_error *e)
+{
+    struct kn_expression *of = from->expression;
+    struct kn_source source = *from;
+    const bool rolled = of && !kn_is_evaluated(of);
+    if (rolled) {
+        if (of->work != KN_ROLLS) return rt_fail(e, RT_UNSUPPORTED, "what is rolled is no array yet");
+        source = (struct kn_source){.operand = {.array = &of->args[0].array}};
+    }
+    const struct rt_array *form = form_of(&source);
+    struct kn_expression *x = rt_calloc(1, sizeof *x + sizeof x->args[0] + (size_t)form->ndim * sizeof *shift);
+    if (!x) return rt_fail(e, RT_NOMEM, "out of host memory");
+    x->references = 1;
+    x->work = KN_ROLLS;
+    x->shift = (int64_t *)&x->args[1];
+    for (int i = 0; i < form->ndim; i++)
+        x->shift[i] = form->shape[i] == 0 ? 0 : (shift[i] + (rolled ? of->shift[i] : 0)) % form->shape[i];
+    enum rt_status status = make_form(rt_array_device(form), form->dtype, form->ndim, form->shape, &x->form, e);
+    if (status == RT_OK) status = rt_array_alive(form, e);
+    if (status == RT_OK) status = measure(x, &source, 1, e);
+    if (status == RT_OK) {
+        x->rolls = true;
+        keep_args(x, &source, 1);
+        *out = x;
+    } else {
+        kn_expression_release(x);
+    }
+    return status;
+}
+
 static bool walk_reads(struct kn_expression *x, const struct rt_storage *s, unsigned walk)
 {
     if (kn_is_evaluated(x)) return x->value.storage == s;
@@ -294,6 +327,7 @@ struct builder {
     unsigned walk;
     unsigned staged;                  /* the nodes with this mark are leaves, if it is not 0, */
     const struct kn_expression *root; /* but this one */
+    struct kn_rolled *rolled;         /* by leaf: filled where that is rolled; NULL: there is none */
     struct rt_error *e;
 };
 
@@ -339,6 +373,15 @@ static enum rt_status add_edge(const struct kn_edge *a, struct builder *b, int *
     return kn_program_number(b->p, &a->number, node, b->e);
 }
 
+/* Its form is the leaf, which has no elements. */
+static enum rt_status add_rolled(struct kn_expression *x, struct builder *b)
+{
+    const enum rt_status status = add_array(b, &x->form, KN_CUT_ROLLED, &x->node);
+    if (status == RT_OK && b->rolled)
+        b->rolled[b->p->nodes[x->node].leaf] = (struct kn_rolled){&x->args[0].array, x->shift};
+    return status;
+}
+
 static enum rt_status add_node(struct kn_expression *x, struct builder *b, int *node)
 {
     int nodes[3] = {0};
@@ -349,8 +392,11 @@ static enum rt_status add_node(struct kn_expression *x, struct builder *b, int *
         *node = x->node;
         return RT_OK;
     }
-    for (int i = 0; i < x->arity && status == RT_OK; i++) status = add_edge(&x->args[i], b, &nodes[i]);
-    if (status == RT_OK && x->work == KN_REDUCES)
+    for (int i = 0; i < x->arity && x->work != KN_ROLLS && status == RT_OK; i++)
+        status = add_edge(&x->args[i], b, &nodes[i]);
+    if (x->work == KN_ROLLS)
+        status = add_rolled(x, b);
+    else if (status == RT_OK && x->work == KN_REDUCES)
         status = kn_program_reduction(b->p, x->reduction, nodes[0], x->form.dtype, &x->node, b->e);
     else if (status == RT_OK)
         status = x->work == KN_CONVERTS ? kn_program_convert(b->p, nodes[0], x->form.dtype, &x->node, b->e)
@@ -427,13 +473,62 @@ static enum rt_status settle_single(struct kn_expression *x, struct rt_error *e)
     return status;
 }
 
+/* Evaluates what rolls, each for itself. */
+static enum rt_status settle_rolls(struct kn_expression *x, unsigned walk, struct rt_error *e)
+{
+    enum rt_status status = RT_OK;
+    if (kn_is_evaluated(x) || !x->rolls || x->seen == walk) return RT_OK;
+    x->seen = walk;
+    for (int i = 0; i < x->arity && status == RT_OK; i++)
+        if (x->args[i].expression) status = settle_rolls(x->args[i].expression, walk, e);
+    x->rolls = x->work == KN_ROLLS;
+    if (status != RT_OK || !x->rolls) return status;
+    status = rt_array_new(rt_array_device(&x->form), x->form.dtype, x->form.ndim, x->form.shape, &x->value, e);
+    if (status != RT_OK) return status;
+    status = kn_roll(&(struct kn_rolled){&x->args[0].array, x->shift}, &x->value, e);
+    if (status == RT_OK)
+        kn_drop_edges(x);
+    else
+        rt_array_release(&x->value);
+    return status;
+}
+
+/* Evaluates a node with what rolls in its graph, or, where that takes longer, only the latter. */
+static enum rt_status settle_rolled(struct kn_expression *x, bool *done, struct rt_error *e)
+{
+    struct kn_program p;
+    struct kn_rolled leaves[KN_MAX_LEAVES] = {{0}};
+    struct builder b = {.p = &p, .walk = kn_new_walk(), .rolled = leaves, .e = e};
+    int node;
+    if (x->reduces || x->work == KN_ROLLS) {
+        *done = x->work == KN_ROLLS;
+        return settle_rolls(x, kn_new_walk(), e);
+    }
+    kn_program_start(&p);
+    enum rt_status status = add_node(x, &b, &node);
+    if (status != RT_OK) return status;
+    if (!kn_rolled_fits(leaves, p.leaves, &x->form)) return settle_rolls(x, kn_new_walk(), e);
+    status = kn_check_devices(p.arrays, p.leaves, e);
+    if (status == RT_OK)
+        status = rt_array_new(rt_array_device(&x->form), x->form.dtype, x->form.ndim, x->form.shape, &x->value, e);
+    if (status != RT_OK) return status;
+    status = kn_rolled_run(&p, leaves, &x->value, e);
+    if (status == RT_OK)
+        kn_drop_edges(x);
+    else
+        rt_array_release(&x->value);
+    *done = true;
+    return status;
+}
+
 static enum rt_status settle(struct kn_expression *x, struct rt_error *e)
 {
     struct kn_program p;
     bool done = false;
     if (is_single(x)) return settle_single(x, e);
     enum rt_status status = settle_parts(x, USE_BY_ELEMENTS, kn_new_walk(), e);
-    if (status == RT_OK && x->reduces) status = kn_settle_stages(x, &done, e);
+    if (status == RT_OK && x->rolls) status = settle_rolled(x, &done, e);
+    if (status == RT_OK && x->reduces && !done) status = kn_settle_stages(x, &done, e);
     if (status != RT_OK || done) return status;
     status = kn_node_program(x, 0, &p, e);
     if (status == RT_OK) status = kn_program_run(&p, &x->value, e);
@@ -448,6 +543,7 @@ enum rt_status kn_expression_program(struct kn_expression *x, struct kn_program 
         status = x->uses >= USES_TO_KEEP ? settle(x, e) : settle_parts(x, USE_BY_REDUCTION, kn_new_walk(), e);
         if (x->uses < USES_TO_KEEP) x->uses += USE_BY_REDUCTION;
     }
+    if (status == RT_OK) status = settle_rolls(x, kn_new_walk(), e);
     if (status == RT_OK && !kn_is_evaluated(x) && x->work == KN_REDUCES) status = settle(x, e);
     if (status == RT_OK && !kn_is_evaluated(x) && x->reduces) status = kn_settle_reductions(x, e);
     return status == RT_OK ? kn_node_program(x, 0, p, e) : status;
@@ -469,6 +565,7 @@ enum rt_status kn_expression_write(struct kn_expression *x, struct rt_array *out
         if (form) status = kn_check_fits(form, out, e);
     }
     if (status == RT_OK) status = settle_parts(x, USE_BY_ELEMENTS, kn_new_walk(), e);
+    if (status == RT_OK) status = settle_rolls(x, kn_new_walk(), e);
     if (status == RT_OK && x->reduces) status = kn_settle_reductions(x, e);
     if (status == RT_OK && reduces) status = settle(x, e);
     if (status == RT_OK) status = kn_node_program(x, 0, &p, e);

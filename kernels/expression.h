@@ -31,6 +31,10 @@ enum rt_status kn_expression_convert(const struct kn_source *from, enum rt_dtype
  * sum, product, min, max, any or all. */
 enum rt_status kn_expression_reduce(const struct kn_source *from, enum kn_reduction r, unsigned axes,
                                     struct kn_expression **out, struct rt_error *e);
+/* The elements of an array turned round the ends of its axes, as struct kn_rolled has it, or of an expression that is
+ * such an array. RT_UNSUPPORTED for other expressions. */
+enum rt_status kn_expression_roll(const struct kn_source *from, const int64_t *shift, struct kn_expression **out,
+                                  struct rt_error *e);
 struct kn_expression *kn_expression_retain(struct kn_expression *x);
 void kn_expression_release(struct kn_expression *x); /* NULL is fine */
 
@@ -64,7 +68,8 @@ struct kn_explanation {
     enum kn_cut {
         KN_CUT_NONE,  /* the leaf is an array of its own */
         KN_CUT_AGAIN, /* a part that is evaluated first, since it has been computed on the way before */
-        KN_CUT_FULL   /* a part that was evaluated when the graph had become too large */
+        KN_CUT_FULL,  /* a part that was evaluated when the graph had become too large */
+        KN_CUT_ROLLED /* read where the array has them that is rolled */
     } cuts[KN_MAX_LEAVES];
     int operations;
     int passes;                        /* or kernels; */

@@ -15,13 +15,19 @@ struct kn_edge {
 struct kn_expression {
     int references;
     struct rt_array form, value;
-    enum kn_work { KN_APPLIES, KN_CONVERTS, KN_REDUCES } work; /* op; to form.dtype; the axes, which stay with size 1 */
+    enum kn_work {
+        KN_APPLIES,  /* op */
+        KN_CONVERTS, /* to form.dtype */
+        KN_REDUCES,  /* the axes, which stay with size 1 */
+        KN_ROLLS     /* an array, by `shift` */
+    } work;
     enum kn_op op;
     enum kn_reduction reduction;
     unsigned axes;
     int arity, cost, leaves;
     bool costly;          /* to compute, compared with storing it and reading it again on the host */
-    bool reduces;         /* it or what it was made of did, when it was made */
+    bool reduces, rolls;  /* it or what it was made of did, when it was made */
+    int64_t *shift;       /* as in struct kn_rolled */
     int uses;             /* computations on the way to something else, which did not keep it: by weight */
     unsigned noted, seen; /* the last walks that counted it and that came by, and what the latter noted: */
     int node;

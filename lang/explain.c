@@ -80,7 +80,8 @@ static void add_leaf(luaL_Buffer *b, const struct explained *x, int i)
         [KN_CUT_NONE] = "",
         [KN_CUT_AGAIN] =
             ", cut off here: computed on the way before and needed again, so it is evaluated first and kept",
-        [KN_CUT_FULL] = ", cut off here: the expression had become too large for one kernel, so it was evaluated"};
+        [KN_CUT_FULL] = ", cut off here: the expression had become too large for one kernel, so it was evaluated",
+        [KN_CUT_ROLLED] = ", rolled: read where the array has them"};
     const struct rt_array *a = x->what.program.arrays[i];
     char name[16];
     snprintf(name, sizeof name, "a%d = ", i);

@@ -3,8 +3,10 @@
 #include <string.h>
 #include "kernels/gather.h"
 #include "kernels/rearrange.h"
+#include "kernels/rolled.h"
 #include "lang/array.h"
 #include "lang/closest.h"
+#include "lang/lazy.h"
 #include "lang/steps.h"
 
 static struct rt_array *push_new(lua_State *L, const struct rt_array *like, int ndim, const int64_t *shape)
@@ -31,22 +33,41 @@ static void copy(lua_State *L, struct rt_array to, struct rt_array from)
 
 /* ---- roll ---- */
 
-/* Into `to`, which is new. */
-static void roll_into(lua_State *L, const struct rt_array *to, const struct rt_array *a, int axis, int64_t shift)
+/* A shift of an axis of n elements as one to the right of less than that. */
+static int64_t within(int64_t shift, int64_t n)
 {
-    int64_t n = a->shape[axis];
-    if (n == 0) return;
-    shift = (shift % n + n) % n;
-    copy(L, part(to, axis, shift, n - shift, 1), part(a, axis, 0, n - shift, 1));
-    copy(L, part(to, axis, 0, shift, 1), part(a, axis, n - shift, shift, 1));
+    return n == 0 ? 0 : (shift % n + n) % n;
 }
 
-/* Pushes `a` rolled along one axis. */
-static const struct rt_array *push_rolled(lua_State *L, const struct rt_array *a, int axis, int64_t shift)
+static void roll_into(lua_State *L, const struct rt_array *to, const struct rt_array *a, const int64_t *shift)
 {
-    const struct rt_array *out = push_new(L, a, a->ndim, a->shape);
-    roll_into(L, out, a, axis, shift);
-    return out;
+    lg_check(L, kn_roll(&(struct kn_rolled){a, shift}, to, lg_error_box(L)));
+}
+
+/* Pushes the array at idx rolled, which waits as operations do where the host computes those. */
+static int push_rolled(lua_State *L, int idx, const int64_t *shift)
+{
+    struct rt_array *a = lg_check_form(L, idx);
+    struct kn_expression *x = NULL;
+    lg_bring_over(L, a);
+    const bool later = !kn_runs_generated(rt_array_device(a)) && lg_worth_waiting(L, (const struct rt_array *[]){a}, 1);
+    if (later && !a->storage->foreign) {
+        struct rt_array *out = lg_new_array(L);
+        struct kn_source from = {.expression = ((struct lg_array *)a)->expression, .operand = {.array = a}};
+        enum rt_status status = kn_expression_roll(&from, shift, &x, lg_error_box(L));
+        if (status == RT_UNSUPPORTED) {
+            rt_error_clear(lg_error_box(L));
+            lg_evaluate(L, a);
+            from.expression = NULL;
+            status = kn_expression_roll(&from, shift, &x, lg_error_box(L));
+        }
+        lg_check(L, status);
+        lg_wait(L, out, x);
+        return 1;
+    }
+    a = lg_check_array(L, idx);
+    roll_into(L, push_new(L, a, a->ndim, a->shape), a, shift);
+    return 1;
 }
 
 /* The elements of a contiguous array as one axis, borrowed. */
@@ -67,7 +88,8 @@ static int roll_all(lua_State *L, const struct rt_array *a, int64_t shift)
         a = whole;
     }
     const struct rt_array *out = push_new(L, a, a->ndim, a->shape), from = line_of(a), to = line_of(out);
-    roll_into(L, &to, &from, 0, shift);
+    shift = within(shift, from.shape[0]);
+    roll_into(L, &to, &from, &shift);
     return 1;
 }
 
@@ -85,22 +107,22 @@ static int64_t integer_of(lua_State *L, int idx, lua_Integer i, const char *what
 
 static int roll(lua_State *L)
 {
-    const struct rt_array *a = lg_check_array(L, 1);
+    const struct rt_array *a = lg_check_form(L, 1);
+    int64_t shift[RT_MAX_DIMS] = {0};
     lua_settop(L, 3);
-    if (lua_isnil(L, 3)) return roll_all(L, a, luaL_checkinteger(L, 2));
+    if (lua_isnil(L, 3)) return roll_all(L, lg_check_array(L, 1), luaL_checkinteger(L, 2));
     bool list = lua_istable(L, 3);
     lua_Integer count = list ? (lua_Integer)lua_rawlen(L, 3) : 1;
     if (list && lua_istable(L, 2) && (lua_Integer)lua_rawlen(L, 2) != count)
         return luaL_error(L, "x:roll has %d shifts for %d axes", (int)lua_rawlen(L, 2), (int)count);
-    if (count == 0) lua_pushvalue(L, 1);
     for (lua_Integer i = 1; i <= count; i++) {
         lua_pushinteger(L, integer_of(L, 3, i, "an axis to roll"));
         int axis = lg_check_axis(L, -1, a->ndim);
         lua_pop(L, 1);
-        a = push_rolled(L, a, axis, integer_of(L, 2, i, "a shift"));
-        if (i > 1) lua_remove(L, -2);
+        shift[axis] = within(shift[axis] + within(integer_of(L, 2, i, "a shift"), a->shape[axis]), a->shape[axis]);
     }
-    return 1;
+    lua_settop(L, 1);
+    return count > 0 ? push_rolled(L, 1, shift) : 1;
 }
 
 /* ---- repeat and tile ---- */
@@ -410,7 +432,8 @@ const struct lg_function lg_rearrange_functions[] = {
      "assert(gpu.trim_zeros({0, 5, 0}, 'f'):equal(gpu.array({5, 0})))"},
     {"roll", roll, "x:roll(shift [, axis])   gpu.roll(x, ...)",
      "The elements moved on along an axis, those that leave the end coming back at the start; without an axis, through all "
-     "elements.\nShift and axis may be tables of the same length.",
+     "elements.\nShift and axis may be tables of the same length. Along axes it waits on the host as operations do, and "
+     "chains of those read x itself: stencils with wrapped borders make no copies.",
      "assert(gpu.range(5):roll(2)[1] == 4)\nlocal x = gpu.array({{1, 2}, {3, 4}})\nassert(x:roll(1, 1)[{1, 2}] == 4)"},
     {"repeat_interleave", repeat_interleave, "x:repeat_interleave(count [, axis])   gpu.repeat_interleave(x, ...)",
      "Every element of an axis so many times in a row; without an axis, of all elements.\n"

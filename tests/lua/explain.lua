@@ -40,6 +40,13 @@ for _, device in ipairs(test.devices()) do
     assert(tostring(gpu.explain(x:gt(2):where(x, 3))):find(", 3)", 1, true))
   end)
 
+  lazily("what is rolled", function()
+    local x = gpu.ones({ 200, 200 }, device)
+    local e = gpu.explain(x:roll(1, 1) + x)
+    if e.operations == 1 then return end -- a GPU has copied it
+    assert(e.operations == 2 and e.arrays == 2 and e.eager == 5 * x.bytes and tostring(e):find("rolled: read where", 1, true))
+  end)
+
   lazily("reductions, and what becomes of them", function()
     local x, kernels = gpu.ones({ 200, 300 }, device), test.compiles(device)
     local sum = gpu.explain((2 * x):sum(nil, true))

@@ -154,6 +154,82 @@ for _, device in ipairs(t.devices()) do
     t.same(gpu.array(5, device):pad(3):item(), 5.0)
   end)
 
+  -- What is rolled is read where its array has it, cell by cell between the places where some operand comes round an
+  -- end; small arrays, short last axes and many cells go by copies. Eagerly, each roll is one.
+  test("rolled arrays in expressions", function()
+    local r = t.random(41)
+    local shapes = t.brief and { { 200, 200 }, { 5, 9000 } }
+      or { { 200, 200 }, { 129, 257 }, { 40000 }, { 30, 40, 50 }, { 5, 9000 }, { 9000, 5 }, { 60, 50 } }
+    for _, shape in ipairs(shapes) do
+      for _, dtype in ipairs({ "float32", "uint8", "complex128" }) do
+        local x = (gpu.rand(shape, device) * 100):to("int32"):to(dtype)
+        local y, axes, edge = x:flip(1):copy(), {}, 1
+        for i in ipairs(shape) do
+          axes[i] = i
+        end
+        local function shifts()
+          local list = {}
+          for i, n in ipairs(shape) do
+            list[i] = r(2) == 1 and r(5) - 3 or r(2 * n) - n
+          end
+          return list
+        end
+        for _ = 1, 3 do
+          local one, two, three = shifts(), shifts(), shifts()
+          local function results()
+            local turned = x
+            for i = 1, #shape do
+              turned = turned:roll(one[i], i)
+            end
+            local all = x:roll(1, #shape) + y * turned - x:roll(-edge, 1) + y:roll(two, axes)
+            return turned, all, all + x:roll(three, axes):roll(two, axes), turned - x.T:roll(1, 1).T, all + x[1]
+          end
+          local mode = gpu.lazy("never")
+          local want = { results() }
+          gpu.lazy("large")
+          local got = { results() }
+          for i, w in ipairs(want) do
+            assert(got[i]:equal(w), dtype .. " " .. table.concat(shape, " ") .. " " .. i)
+          end
+          gpu.lazy(mode)
+        end
+      end
+    end
+  end)
+
+  test("what is rolled may change or be read again", function()
+    local x = gpu.range(40000, device):reshape(200, 200)
+    local first = x:copy()
+    local a, b = x:roll(1, 1), x:roll(-1, 2) + x
+    x:add_(1)
+    t.eq(a[{ 1, 3 }], first[{ 200, 3 }])
+    t.eq(b[{ 7, 200 }], first[{ 7, 1 }] + first[{ 7, 200 }])
+    x["2:-2"] = x:roll(1, 1)["2:-2"] + x:roll(1, 2)["2:-2"]
+    t.eq(x[{ 2, 5 }], first[{ 1, 5 }] + first[{ 2, 4 }] + 2)
+    x:copy_(first)
+    x:copy_(x:roll(1, 1) + x:roll(2, 1))
+    t.eq(x[{ 3, 9 }], first[{ 2, 9 }] + first[{ 1, 9 }])
+    x:copy_(first)
+    x:add_(x:roll(1, 1))
+    t.eq(x[{ 3, 9 }], first[{ 2, 9 }] + first[{ 3, 9 }])
+    x[":, :"] = x:roll(1, 2) + 2 * x:roll(2, 2)
+    t.eq(x[{ 3, 9 }], first[{ 2, 8 }] + first[{ 3, 8 }] + 2 * (first[{ 2, 7 }] + first[{ 3, 7 }]))
+    x:copy_(first)
+    local z = gpu.zeros_like(x)
+    z[":, :"] = x:roll(1, 2) + x
+    t.eq(z[{ 3, 9 }], first[{ 3, 8 }] + first[{ 3, 9 }])
+    local turned = x:roll(3, 1)
+    for i = 1, 4 do
+      t.eq((turned + i)[{ 4, 2 }], first[{ 1, 2 }] + i)
+    end
+    t.eq((x:roll(1, 1) - x):abs():max(), 200.0 * 199)
+    local soft = x:roll(1, 2) / x:roll(1, 2):sum(2, true)
+    t.eq(soft[{ 1, 1 }], (first / first:sum(2, true))[{ 1, 200 }])
+    t.eq(x:roll({}, {})[{ 1, 2 }], 2.0)
+    t.eq(gpu.zeros({ 0, 3 }, device):roll(1, 1).size, 0)
+    t.eq(gpu.zeros({ 0, 3 }, device):roll(5).size, 0)
+  end)
+
   test("diagonals and triangles", function()
     local x = gpu.range(12, "int32", device):reshape(3, 4)
     t.same(x:diagonal(-1):totable(), { 5, 10 })
