@@ -499,6 +499,7 @@ struct simt_check *simt_check_new(const struct simt_extent *extents, size_t coun
             .block_end = block_end,
             .barrier = simt_check_barrier,
             .warp_sync = simt_check_warp_sync,
+            .meets_again = simt_check_meets_again,
             .deadlock = simt_check_deadlock,
             .tracks_writes = true,
             .quick = simt_check_quick,

@@ -131,8 +131,8 @@ struct block {
     uint32_t warp_met[32];
     uint32_t warp_seen[32];    /* when the warp took part in any synchronisation last */
     uint32_t (*warps)[32];     /* [w][v]: warp w has seen what v did before; NULL until a barrier of some warps */
-    uint32_t (*lanes[32])[32]; /* [warp][l][j]: the same for lanes; [warp][LAST_MET][l]: those that l met last, by
-                                  bits, [MET_TIME][l]: then; NULL until some lanes of a warp meet */
+    uint32_t (*lanes[32])[32]; /* by warp, for simt_lane_seen; NULL until some lanes of a warp meet */
+    uint32_t lanes_parted;     /* warps, by bits, in which lanes have met others than those that they met before */
     struct cell_table shared;  /* of the block's shared memory */
     uint32_t shared_turn;
     bool steady;    /* the block does in shared memory what another did that was right */
@@ -180,6 +180,22 @@ struct block {
 static inline uint32_t later(uint32_t a, uint32_t b) /* of two times */
 {
     return a > b ? a : b;
+}
+
+/* Has lane l seen what lane `other` of its warp did before the time that comes? By [l][other], or since they met, where
+ * [LAST_MET][l] has those that l met last, by bits, and [MET_TIME][l] when: lanes that meet the same ones over and over
+ * need no more. */
+static inline uint32_t simt_lane_seen(const uint32_t (*lanes)[SIMT_WARP], unsigned l, unsigned other)
+{
+    uint32_t met = lanes[LAST_MET][l] >> other & 1 ? lanes[MET_TIME][l] : 0;
+    return later(lanes[l][other], met);
+}
+
+/* Of all others. */
+static inline void simt_lane_row(const uint32_t (*lanes)[SIMT_WARP], unsigned l, uint32_t *restrict row)
+{
+    const uint32_t last = lanes[LAST_MET][l], met = lanes[MET_TIME][l], *restrict times = lanes[l];
+    for (unsigned k = 0; k < SIMT_WARP; k++) row[k] = later(times[k], met & -(last >> k & 1));
 }
 
 /* Of lane 0, as records of shared or of global memory have it. */

@@ -152,11 +152,11 @@ struct offsets { /* in shared memory, of 32 lanes: from[l] + on, at most `room` 
 
 #define MORE_CELLS 8
 
-struct group_rule {          /* of tags whose epochs are times: check_groups.c */
-    uint32_t base, now, met; /* the block's first epoch, and the one that began at the time `met` */
-    uint32_t warp, me;       /* lane 0's tag */
-    const uint32_t *known;   /* by thread: before when all is ordered before what the warp does, */
-    const uint32_t *lanes;   /* as struct block has them: before what a lane does, too */
+struct group_rule {                     /* of tags whose epochs are times: check_groups.c */
+    uint32_t base, now, met;            /* the block's first epoch, and the one that began at the time `met` */
+    uint32_t warp, me;                  /* lane 0's tag */
+    const uint32_t *known;              /* by thread: before when all is ordered before what the warp does, */
+    const uint32_t (*lanes)[SIMT_WARP]; /* as struct block has them: before what a lane does, too */
 };
 
 struct own_cells {        /* of pairs (check_pairs.h) of one chunk, that lanes touch */
@@ -246,8 +246,9 @@ struct check_vectors {
                        bool write);
     /* Lie those of 32 addresses that lanes m have within `room` of `low`, without the bits of `odd`? */
     bool (*within)(const uint64_t *a, uint32_t m, uint64_t low, uint64_t room, uint64_t odd);
-    /* Lanes m of a warp, whose `lanes` struct block has, meet now. `known`: what each has seen from then on. */
-    void (*meet)(uint32_t (*lanes)[SIMT_WARP], uint32_t m, uint32_t now, uint32_t *known);
+    /* Lanes m of a warp, whose `lanes` struct block has, meet now. `known`: what each has seen from then on. False:
+     * they are those that met last. */
+    bool (*meet)(uint32_t (*lanes)[SIMT_WARP], uint32_t m, uint32_t now, uint32_t *known);
     /* Which of 32 are the value? */
     uint32_t (*equal)(const uint32_t *values, uint32_t value);
     uint32_t (*alike)(const uint64_t *values, uint64_t value);

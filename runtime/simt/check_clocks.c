@@ -372,7 +372,12 @@ void simt_clock_add_done(struct clock *c, const struct block *b, unsigned warp, 
 {
     uint32_t *seen = c->seen + b->worker->rank * b->clocks->threads + warp * SIMT_WARP, now = b->now;
     for (unsigned l = 0; l < SIMT_WARP; l++) raise_to(&seen[l], now & -(m >> l & 1));
-    EACH_LANE(l, b->lanes[warp] ? m : 0) raise_warp(seen, b->lanes[warp][l]);
+    EACH_LANE(l, b->lanes[warp] ? m : 0)
+    {
+        uint32_t row[SIMT_WARP];
+        simt_lane_row((const uint32_t(*)[SIMT_WARP])b->lanes[warp], l, row);
+        raise_warp(seen, row);
+    }
 }
 
 /* The lanes have waited for it. */

@@ -9,7 +9,8 @@
 #include "runtime/simt/check_access.h"
 #include "runtime/simt/check_shared.h"
 
-enum { KNOWN_LANES, KNOWN_WARPS, KNOWN_CLOCK }; /* a note's `count` */
+/* A note's `count`: what is known then, or that all lanes of a warp meet, each those that it has. */
+enum { KNOWN_LANES, KNOWN_WARPS, KNOWN_CLOCK, KNOWN_AGAIN };
 
 /* What a warp's lanes have seen of others, by thread, where that is the same for all of them. */
 struct known {
@@ -22,10 +23,10 @@ struct known {
 struct seer {
     const struct block *b;
     unsigned warp, thread;
-    const uint32_t *lanes, *warps; /* of its warp, of others; NULL: nothing */
-    const uint32_t *clock;         /* by thread, likewise */
-    const struct known *known;     /* all that but for `lanes`; NULL: it is not found */
-    uint32_t of, time;             /* the last warps that were asked for, and when; are all of them seen? */
+    const uint32_t (*lanes)[SIMT_WARP], *warps; /* of its warp, of others; NULL: nothing */
+    const uint32_t *clock;                      /* by thread, likewise */
+    const struct known *known;                  /* all that but for `lanes`; NULL: it is not found */
+    uint32_t of, time; /* the last warps that were asked for, and when; are all of them seen? */
     const uint32_t *by;
     bool all;
 };
@@ -91,6 +92,11 @@ void simt_groups_note_lanes(struct block *b, unsigned warp, uint32_t m, const ui
     if (b->tags.parted) memcpy(note_known(b, warp, KNOWN_LANES, m)->at, known, SIMT_WARP * sizeof *known);
 }
 
+void simt_groups_note_again(struct block *b, unsigned warp, const uint32_t *groups)
+{
+    if (b->tags.parted) memcpy(note_known(b, warp, KNOWN_AGAIN, FULL)->at, groups, SIMT_WARP * sizeof *groups);
+}
+
 void simt_groups_note_warps(struct block *b, uint32_t warps, const uint32_t *known)
 {
     if (b->tags.parted) memcpy(note_known(b, 0, KNOWN_WARPS, warps)->at, known, 32 * sizeof *known);
@@ -110,7 +116,10 @@ void simt_groups_forget(struct block *b)
 {
     if (b->warps) memset(b->warps, 0, 32 * sizeof *b->warps);
     for (int w = 0; w < 32; w++)
-        if (b->lanes[w]) memset(b->lanes[w], 0, LANE_ROWS * sizeof *b->lanes[w]);
+        if (b->lanes[w]) {
+            memset(b->lanes[w], 0, LANE_ROWS * sizeof *b->lanes[w]);
+            b->lanes_parted |= 1u << w;
+        }
     if (b->clocks) simt_clocks_forget(b);
 }
 
@@ -121,6 +130,7 @@ void simt_groups_replay(struct block *b, const struct shared_note *n)
     switch (n->count) {
     case KNOWN_LANES: memcpy(b->lanes[warp][l], n->at, sizeof b->lanes[warp][l]); break;
     case KNOWN_WARPS: memcpy(b->warps[l], n->at, sizeof b->warps[l]); break;
+    case KNOWN_AGAIN: EACH_LANE_OF(other, n->at[l]) b->lanes[warp][l][other] = n->time; break;
     default: simt_clocks_know(b, warp * SIMT_WARP + l, n->at[0]);
     }
 }
@@ -150,7 +160,7 @@ static const struct known *known_of(struct block *b, unsigned warp)
 /* All lanes at once, where that is simple. Those for which it was not. */
 static uint32_t touch_at_once(const struct access *a, uint32_t m, uint32_t epoch, const struct known *known)
 {
-    static const uint32_t none[LANE_ROWS * SIMT_WARP];
+    static const uint32_t none[LANE_ROWS][SIMT_WARP];
     struct block *b = a->block;
     struct tags *t = &b->tags;
     unsigned warp = (unsigned)a->warp->index;
@@ -161,7 +171,7 @@ static uint32_t touch_at_once(const struct access *a, uint32_t m, uint32_t epoch
                                  .warp = warp,
                                  .me = epoch | warp * SIMT_WARP,
                                  .known = known->times,
-                                 .lanes = b->lanes[warp] ? b->lanes[warp][0] : none};
+                                 .lanes = b->lanes[warp] ? (const uint32_t(*)[SIMT_WARP])b->lanes[warp] : none};
     uint32_t at[SIMT_WARP], left = 0;
     for (int l = 0; l < SIMT_WARP; l++) at[l] = (uint32_t)a->at[l] / 4;
     for (uint32_t k = 0; k < a->bytes / 4; k++)
@@ -173,7 +183,7 @@ static void see_as(struct seer *x, unsigned lane)
 {
     const struct block *b = x->b;
     x->thread = x->warp * SIMT_WARP + lane;
-    x->lanes = b->lanes[x->warp] ? b->lanes[x->warp][lane] : NULL;
+    x->lanes = (const uint32_t(*)[SIMT_WARP])b->lanes[x->warp];
     x->clock = b->clocks && !x->known ? simt_clocks_times(b, x->thread) : NULL;
 }
 
@@ -183,7 +193,7 @@ static inline bool has_seen(const struct seer *x, unsigned other, uint32_t time)
     if (x->known && time < x->known->times[other]) return true;
     if (other / SIMT_WARP == x->warp) {
         if (other == x->thread || time < x->b->warp_met[x->warp]) return true;
-        if (x->lanes && time < x->lanes[other % SIMT_WARP]) return true;
+        if (x->lanes && time < simt_lane_seen(x->lanes, x->thread % SIMT_WARP, other % SIMT_WARP)) return true;
     } else if (x->warps && time < x->warps[other / SIMT_WARP]) {
         return true;
     }

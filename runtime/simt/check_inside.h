@@ -359,6 +359,7 @@ bool simt_check_lanes_differ(const struct block *b, unsigned warp, unsigned lane
 void simt_check_barrier(struct simt_observer *o, struct worker *k, uint32_t id);
 void simt_check_met(struct simt_observer *o, struct worker *k);
 void simt_check_warp_sync(struct simt_observer *o, struct warp *w, const uint32_t *masks, uint32_t m, bool orders);
+bool simt_check_meets_again(struct warp *w, const uint32_t *masks);
 void simt_check_arrive(struct block *b, struct warp *w, const struct insn *i, uint32_t m);
 /* Nobody can go on: reports who waits for whom. False: it is nothing that is known here. */
 bool simt_check_deadlock(struct simt_observer *o, struct worker *k);

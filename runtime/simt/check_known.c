@@ -28,7 +28,8 @@ static inline bool is_behind(const struct knower *x, record r, record me)
     uint32_t time = record_time(r);
     if (!r || !((r ^ me) & WHO_MASK)) return true;
     if ((r ^ x->id) < BLOCK_SPAN) {
-        if (warp == x->warp ? time < x->lanes[x->lane][lane] || time < x->warp_met : time < x->warps[warp]) return true;
+        if (warp != x->warp ? time < x->warps[warp] : time < x->warp_met) return true;
+        if (warp == x->warp && time < simt_lane_seen(x->lanes, x->lane, lane)) return true;
         if (time < x->met) return true;
     }
     return x->knows_more && simt_check_ordered(x->access->block, r, x->warp, x->lane, x->at);
@@ -122,7 +123,7 @@ static record *cells_for(const struct access *a, struct line *l, unsigned lane, 
 
 static struct knower knower_of(const struct access *a)
 {
-    static const uint32_t nothing[SIMT_WARP][32];
+    static const uint32_t nothing[LANE_ROWS][32];
     const struct block *b = a->block;
     unsigned warp = (unsigned)a->warp->index;
     uint32_t met = b->met, warp_met = b->warp_met[warp];

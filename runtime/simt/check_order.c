@@ -98,12 +98,13 @@ static void set_fenced(struct order *o, struct seen_set *s)
 static void add_meetings(struct block *b, unsigned thread, struct seen_set **to)
 {
     unsigned warp = thread / SIMT_WARP, block = record_block(b->id);
-    const uint32_t *lanes = b->lanes[warp] ? b->lanes[warp][thread % SIMT_WARP] : NULL;
+    uint32_t lanes[SIMT_WARP] = {0};
     uint64_t items[2 * SIMT_WARP];
     size_t n = 0;
     for (unsigned v = 0; b->warps && v < b->worker->warp_count; v++)
         if (b->warps[warp][v] > b->met) items[n++] = seen_item(block, SEEN_WARP + v, 0, b->warps[warp][v]);
-    for (unsigned l = 0; lanes && l < SIMT_WARP; l++)
+    if (b->lanes[warp]) simt_lane_row((const uint32_t(*)[SIMT_WARP])b->lanes[warp], thread % SIMT_WARP, lanes);
+    for (unsigned l = 0; l < SIMT_WARP; l++)
         if (lanes[l] > b->met) items[n++] = seen_item(block, SEEN_THREAD + warp * SIMT_WARP + l, 0, lanes[l]);
     simt_seen_add(b->check, to, items, n);
 }

@@ -83,8 +83,10 @@ void simt_shared_flush(struct block *b);
 uint64_t simt_groups_epoch(const struct block *b, uint32_t time); /* that of a time since all met */
 /* Some threads meet now, or arrive, and not all; so many notes of what they come to know will follow. */
 void simt_groups_part(struct block *b, unsigned notes);
-/* What they know: lanes m of a warp; warps, by bits, of others; lanes by warp, of clocks. */
+/* What they know: lanes m of a warp, or all of one, of those of their groups; warps, by bits, of others; lanes by warp,
+ * of clocks. */
 void simt_groups_note_lanes(struct block *b, unsigned warp, uint32_t m, const uint32_t *known);
+void simt_groups_note_again(struct block *b, unsigned warp, const uint32_t *groups);
 void simt_groups_note_warps(struct block *b, uint32_t warps, const uint32_t *known);
 void simt_groups_note_clocks(struct block *b, const uint32_t *lanes);
 /* Before the notes are gone through: nobody knows anything; then what one of them says. */

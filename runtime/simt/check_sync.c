@@ -27,8 +27,11 @@ void simt_sync_start(struct block *b)
     memset(b->warp_met, 0, warps * sizeof *b->warp_met);
     memset(b->warp_seen, 0, warps * sizeof *b->warp_seen);
     if (b->warps) memset(b->warps, 0, 32 * sizeof *b->warps);
-    for (int w = 0; w < 32; w++)
-        if (b->lanes[w]) memset(b->lanes[w], 0, LANE_ROWS * sizeof *b->lanes[w]);
+    for (int w = 0; w < 32; w++) {
+        if (b->lanes[w]) memset(b->lanes[w][MET_TIME], 0, sizeof *b->lanes[w]);
+        if (b->lanes_parted >> w & 1) memset(b->lanes[w], 0, LAST_MET * sizeof *b->lanes[w]);
+    }
+    b->lanes_parted = 0;
     if (b->fences) memset(b->fence, 0, threads * sizeof *b->fence);
     if (b->released) memset(b->released, 0, threads * sizeof *b->released);
     if (b->acquires) memset(b->acquired, 0, threads * sizeof *b->acquired);
@@ -73,7 +76,8 @@ bool simt_check_ordered(const struct block *b, record r, unsigned warp, unsigned
         unsigned other = thread / SIMT_WARP;
         if (thread == me || time < b->met || b->now == LAST_TIME) return true;
         if (other == warp && time < b->warp_met[warp]) return true;
-        if (other == warp && b->lanes[warp] && time < b->lanes[warp][lane][thread % SIMT_WARP]) return true;
+        const uint32_t(*lanes)[SIMT_WARP] = (const uint32_t(*)[SIMT_WARP])b->lanes[warp];
+        if (other == warp && lanes && time < simt_lane_seen(lanes, lane, thread % SIMT_WARP)) return true;
         if (other != warp && b->warps && time < b->warps[warp][other]) return true;
     }
     return (b->reach && simt_reach_ordered(b, r)) || (b->clocks && simt_clocks_ordered(b, r, me)) ||
@@ -88,10 +92,11 @@ bool simt_check_differ(const struct block *b, unsigned warp)
 bool simt_check_lanes_differ(const struct block *b, unsigned warp, unsigned lane, unsigned other)
 {
     unsigned one = warp * SIMT_WARP + lane, two = warp * SIMT_WARP + other;
-    const uint32_t(*lanes)[32] = (const uint32_t(*)[32])b->lanes[warp];
+    const uint32_t(*lanes)[SIMT_WARP] = (const uint32_t(*)[SIMT_WARP])b->lanes[warp];
+    uint32_t row[2][SIMT_WARP] = {0};
+    if (lanes) simt_lane_row(lanes, lane, row[0]), simt_lane_row(lanes, other, row[1]);
     return simt_order_knows(b, one) != simt_order_knows(b, two) || (b->clocks && simt_clocks_differ(b, one, two)) ||
-           (b->acquires && b->acquired[one] != b->acquired[two]) ||
-           (lanes && memcmp(lanes[lane], lanes[other], sizeof *lanes) != 0);
+           (b->acquires && b->acquired[one] != b->acquired[two]) || memcmp(row[0], row[1], sizeof *row) != 0;
 }
 
 void simt_check_fence(struct block *b, struct warp *w, uint32_t m)
@@ -394,7 +399,7 @@ static void meet_lanes(struct block *b, struct warp *w, uint32_t group, uint32_t
     uint32_t known[32];
     if (!simt_check_want(b, &b->lanes[w->index], LANE_ROWS, sizeof *b->lanes[0])) return;
     simt_groups_part(b, 1);
-    b->check->vectors->meet(b->lanes[w->index], group, now, known);
+    if (b->check->vectors->meet(b->lanes[w->index], group, now, known)) b->lanes_parted |= 1u << w->index;
     simt_groups_note_lanes(b, (unsigned)w->index, group, known);
     b->meets_partly = true;
     if (are_fenced(b, (unsigned)w->index, group)) simt_order_fence(b, (unsigned)w->index, group);
@@ -411,11 +416,33 @@ static void meet_warp(struct block *b, struct warp *w, uint32_t alive, uint32_t 
     simt_shared_warp_met(b, w);
 }
 
+/* Is there no more to keep of meetings than that lanes of the block meet? */
+static bool meets_simply(const struct block *b)
+{
+    return !b->acquires && !b->clocks && !b->order && !b->fences;
+}
+
+bool simt_check_meets_again(struct warp *w, const uint32_t *masks)
+{
+    struct block *b = w->worker->observed;
+    uint32_t(*lanes)[SIMT_WARP] = b->lanes[w->index], others = ~(w->threads & w->alive);
+    for (unsigned l = 0; lanes && l < SIMT_WARP; l++) others |= lanes[LAST_MET][l] ^ masks[l];
+    if (!lanes || others || !meets_simply(b)) return false;
+    if (b->readers.used) simt_readers_part(b);
+    simt_steady_leave(b);
+    uint32_t now = b->readers.since = b->warp_seen[w->index] = tick(b);
+    simt_groups_part(b, 1);
+    for (unsigned l = 0; l < SIMT_WARP; l++) lanes[MET_TIME][l] = now;
+    simt_groups_note_again(b, (unsigned)w->index, masks);
+    b->meets_partly = true;
+    return true;
+}
+
 void simt_check_warp_sync(struct simt_observer *o, struct warp *w, const uint32_t *masks, uint32_t m, bool orders)
 {
     struct block *b = w->worker->observed;
     (void)o;
-    if (!orders) return;
+    if (!orders || (masks && m == FULL && simt_check_meets_again(w, masks))) return;
     simt_readers_part(b);
     simt_steady_leave(b);
     uint32_t now = b->readers.since = tick(b);

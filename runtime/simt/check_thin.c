@@ -37,14 +37,15 @@ static void lower_by(struct thinning *x, unsigned warp, unsigned lane, bool alon
     static const uint32_t none[SIMT_WARP];
     const struct block *b = x->b;
     const uint32_t *clock = b->clocks ? simt_clocks_times(b, warp * SIMT_WARP + lane) : NULL;
-    const uint32_t *lanes = b->lanes[warp] ? b->lanes[warp][lane] : NULL;
+    uint32_t lanes[SIMT_WARP] = {0};
+    if (b->lanes[warp]) simt_lane_row((const uint32_t(*)[SIMT_WARP])b->lanes[warp], lane, lanes);
     uint32_t own = x->seen[warp * SIMT_WARP + lane];
     for (uint32_t v = 0; v < b->worker->warp_count; v++) {
         uint32_t *seen = x->seen + v * SIMT_WARP, time = b->warps ? b->warps[warp][v] : 0;
         if (v == warp) time = b->warp_met[warp];
         uint32_t times[SIMT_WARP];
         b->check->vectors->times(times, clock ? clock + v * SIMT_WARP : none, time);
-        if (lanes && v == warp) b->check->vectors->raise(times, lanes, SIMT_WARP);
+        if (v == warp) b->check->vectors->raise(times, lanes, SIMT_WARP);
         for (unsigned l = 0; l < SIMT_WARP; l++) seen[l] = seen[l] < times[l] ? seen[l] : times[l];
     }
     if (alone) x->seen[warp * SIMT_WARP + lane] = own;

@@ -369,6 +369,9 @@ struct simt_observer {
      * these, all of them. Only the barrier of lanes, __syncwarp(), `orders` what they did to memory; shuffles and votes
      * just wait for each other. */
     void (*warp_sync)(struct simt_observer *o, struct warp *w, const uint32_t *masks, uint32_t m, bool orders);
+    /* For generated code: all lanes of a warp come to a barrier of lanes with these masks. True: it is complete, since
+     * each meets those that it met last, and all is done. */
+    bool (*meets_again)(struct warp *w, const uint32_t *masks);
     /* malloc gave the lane these bytes at the address. */
     void (*gave)(struct simt_observer *o, struct warp *w, uint32_t lane, uint64_t address, uint64_t bytes);
     /* Nobody can go on; the worker's fault says so. True: the observer reported it, the block ends without a fault. */
@@ -412,6 +415,7 @@ bool simt_barrier_complete(const struct worker *k, const struct barrier *b);
 enum event simt_sync(struct warp *w, const uint32_t *masks, uint32_t m, uint32_t *ready);
 /* Is it one of these, or does it look at which lanes run? */
 bool simt_is_exchange(op_function run);
+bool simt_is_warp_sync(op_function run); /* the barrier of lanes */
 /* __syncwarp() where it is known that all 32 lanes are here and named. */
 void simt_whole_sync(struct warp *w);
 /* Lets lanes go on that wait at bar.warp.sync instructions of different lines. True when there were some. */

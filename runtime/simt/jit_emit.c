@@ -213,13 +213,21 @@ static enum event run_watched(char *R, const struct insn *i, uint32_t m, struct 
     return ev;
 }
 
+/* A barrier of lanes that an observer watches. */
+static enum event run_meeting(char *R, const struct insn *i, uint32_t m, struct warp *w)
+{
+    const struct simt_observer *o = w->worker->observer;
+    if (m == FULL && o->meets_again && o->meets_again(w, u32_at(R, i->a))) return EV_NEXT;
+    return run_watched(R, i, m, w);
+}
+
 /* For the lanes in rdx. */
 static void run_op(struct jit *j, const struct jit_insn *n)
 {
     struct x86 *x = &j->x;
-    op_function run = simt_jit_is_watched(j, n->i)      ? run_watched
-                      : j->last && simt_runs_once(n->i) ? simt_run_once
-                                                        : n->i->run;
+    const bool watched = simt_jit_is_watched(j, n->i);
+    op_function run = j->last && simt_runs_once(n->i) ? simt_run_once : n->i->run;
+    if (watched) run = simt_is_warp_sync(n->i->run) ? run_meeting : run_watched;
     x86_mem_imm(x, ALU_MOV, false, WARP(pc), (int32_t)j->pc);
     x86_rr(x, ALU_MOV, true, RDI, REG_FRAME);
     x86_load_imm(x, RSI, (uint64_t)(uintptr_t)n->i);

@@ -284,6 +284,11 @@ static const struct op_row rows[] = {
 };
 const struct op_table simt_ops_warp = {rows, sizeof rows / sizeof *rows};
 
+bool simt_is_warp_sync(op_function run)
+{
+    return run == op_warp_sync;
+}
+
 bool simt_is_exchange(op_function run)
 {
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)

@@ -55,22 +55,24 @@ static uint32_t find_times(uint32_t *restrict times, const uint32_t *restrict by
     return least;
 }
 
-static void meet_some(uint32_t (*lanes)[SIMT_WARP], uint32_t m, uint32_t now, uint32_t *restrict known)
+static bool meet_some(uint32_t (*lanes)[SIMT_WARP], uint32_t m, uint32_t now, uint32_t *restrict known)
 {
-    uint32_t *last = lanes[LAST_MET], others = m & ~find_equal(last, m);
-    memcpy(known, lanes[__builtin_ctz(m)], SIMT_WARP * sizeof *known);
-    EACH_LANE(l, others ? m : 0) /* else they know the same since they met last, but for when that was */
+    uint32_t *last = lanes[LAST_MET], *met = lanes[MET_TIME], row[SIMT_WARP];
+    bool parted = m & ~find_equal(last, m); /* else they know the same since they met last, but for when that was */
+    simt_lane_row((const uint32_t(*)[SIMT_WARP])lanes, (unsigned)__builtin_ctz(m), known);
+    EACH_LANE(l, parted ? m : 0)
     {
-        const uint32_t *times = lanes[l];
-        for (int k = 0; k < SIMT_WARP; k++) known[k] = known[k] < times[k] ? times[k] : known[k];
+        simt_lane_row((const uint32_t(*)[SIMT_WARP])lanes, l, row);
+        for (int k = 0; k < SIMT_WARP; k++) known[k] = known[k] < row[k] ? row[k] : known[k];
     }
+    EACH_LANE(l, parted ? m : 0) memcpy(lanes[l], known, SIMT_WARP * sizeof *known);
     for (unsigned l = 0; l < SIMT_WARP; l++) {
         uint32_t in = -(m >> l & 1);
         known[l] = (now & in) | (known[l] & ~in);
         last[l] = (m & in) | (last[l] & ~in);
-        lanes[MET_TIME][l] = (now & in) | (lanes[MET_TIME][l] & ~in);
+        met[l] = (now & in) | (met[l] & ~in);
     }
-    EACH_LANE(l, m) memcpy(lanes[l], known, SIMT_WARP * sizeof *known);
+    return parted;
 }
 
 /* ---- what they touch ---- */
@@ -144,7 +146,7 @@ static inline __attribute__((always_inline)) __mmask16 group_unseen_16(__m512i t
         _mm512_add_epi32(_mm512_srli_epi32(_mm512_sub_epi32(tag, now), TAG_BITS), _mm512_set1_epi32((int)g->met));
     __mmask16 ours = _mm512_cmpeq_epi32_mask(_mm512_srli_epi32(who, 5), _mm512_set1_epi32((int)g->warp));
     /* itself, or one of those that it met last */
-    const uint32_t *last = g->lanes + LAST_MET * SIMT_WARP + 16 * half, *when = last + SIMT_WARP;
+    const uint32_t *last = g->lanes[LAST_MET] + 16 * half, *when = g->lanes[MET_TIME] + 16 * half;
     __m512i with = _mm512_sllv_epi32(_mm512_set1_epi32(1), other);
     __mmask16 met = _mm512_mask_cmplt_epu32_mask(ours, time, _mm512_loadu_si512(when));
     met = _mm512_mask_test_epi32_mask(met, with, _mm512_loadu_si512(last));
@@ -154,8 +156,8 @@ static inline __attribute__((always_inline)) __mmask16 group_unseen_16(__m512i t
     __m512i known = _mm512_mask_i32gather_epi32(none, left, who, g->known, 4);
     left = _mm512_mask_cmpge_epu32_mask(left, time, known);
     if (!left) return several;
-    known =
-        _mm512_mask_i32gather_epi32(none, left & ours, _mm512_or_si512(_mm512_slli_epi32(lane, 5), other), g->lanes, 4);
+    known = _mm512_mask_i32gather_epi32(none, left & ours, _mm512_or_si512(_mm512_slli_epi32(lane, 5), other),
+                                        g->lanes[0], 4);
     return several | _mm512_mask_cmpge_epu32_mask(left, time, known);
 }
 
@@ -219,7 +221,7 @@ static inline bool group_seen(uint32_t tag, uint32_t bits, uint32_t l, const str
     if (tag & bits) return false;
     if (time < g->known[other]) return true;
     return other / SIMT_WARP == g->warp &&
-           (other % SIMT_WARP == l || time < g->lanes[l * SIMT_WARP + other % SIMT_WARP]);
+           (other % SIMT_WARP == l || time < simt_lane_seen(g->lanes, l, other % SIMT_WARP));
 }
 
 /* Lane by lane, as above. Where lanes share a word, one of them stays there, which comes behind all that was there. */

@@ -128,6 +128,66 @@ clean("a tile of rows that begin within lines, and one of whole lines", [[__glob
   return function() t.eq(y:sum(), 2 * 2 * 16 * 32) end
 end)
 
+clean("lanes of tiles that exchange values over and over, then look closely", [[__global__ void k(const int *x, int *y) {
+  __shared__ int s[64];
+  int t = threadIdx.x, v = x[t];
+  unsigned mask = 0xffu << t % 32 / 8 * 8;
+  for (int k = 0; k < 8; k++) {
+    s[t] = v;
+    __syncwarp(mask);
+    v += s[t ^ 1 << k % 3];
+    __syncwarp(mask);
+  }
+  s[t ^ 7] = v;
+  __syncwarp(mask);
+  y[t] = *(volatile int *)&s[t];
+}]], function(k)
+  local x, y = gpu.ones(64, "int32"), gpu.zeros(64, "int32")
+  k(1, 64)(x, y)
+  return function() t.eq(y:sum(), 64 * 256) end
+end)
+
+clean("lanes of tiles that are cut in two ways by turns, then look closely", [[__global__ void k(const int *x, int *y, int rounds) {
+  __shared__ int s[32];
+  int t = threadIdx.x, v = x[t];
+  unsigned halves = 0xffffu << t / 16 * 16, odds = 0x55555555u << t % 2;
+  for (int k = 0; k < rounds; k++) {
+    unsigned mask = k % 2 ? odds : halves;
+    s[t] = v;
+    __syncwarp(mask);
+    v = s[t ^ (k % 2 ? 16 : 1)];
+    __syncwarp(mask);
+    __syncwarp(mask);
+  }
+  y[t] = *(volatile int *)&s[t];
+}]], function(k)
+  local x, y = gpu.range(1, 32):to("int32"), gpu.zeros(32, "int32")
+  k(1, 32)(x, y, 400)
+  return function() t.eq(y:sum(), 528) end
+end)
+clean("lanes of tiles that hand on what all of them did, and what one has seen", [[__global__ void k(int *x, int *flag, int *y) {
+  int lane = threadIdx.x % 32, v = 0;
+  unsigned mask = 0xffffu << lane / 16 * 16;
+  for (int r = 0; r < 3; r++) {
+    int *ready = flag + 2 * r + lane / 16;
+    if (threadIdx.x < 32) {
+      x[32 * r + lane] = lane + r;
+      __threadfence();
+      __syncwarp(mask);
+      if (lane % 16 == 0) atomicExch(ready, 1);
+    } else {
+      if (lane % 16 == 0) while (!atomicAdd(ready, 0)) {}
+      __threadfence();
+      __syncwarp(mask);
+      v += x[32 * r + (lane ^ 5)];
+    }
+  }
+  if (threadIdx.x >= 32) y[lane] = v;
+}]], function(k)
+  local y = gpu.zeros(32, "int32")
+  k(1, 64)(gpu.zeros(96, "int32"), gpu.zeros(6, "int32"), y)
+  return function() t.eq(y:sum(), 3 * 496 + 3 * 32) end
+end)
 clean("lanes that exchange values over and over, then warps do", [[__global__ void k(const int *x, int *y) {
   __shared__ int s[128];
   int t = threadIdx.x, v = x[t];

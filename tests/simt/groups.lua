@@ -61,7 +61,8 @@ for element in pairs(PLACES) do kernels[element] = gpu.kernel("typedef " .. elem
 -- By step and thread: what is done where, and the mask of those that meet behind it, 0: nobody. One or two threads store, late.
 local function program()
   local p = { op = {}, place = {}, mask = {}, meet = {} }
-  local places, parts, warps = 1 + random(3), 1 + random(3), THREADS // 32
+  local places, parts, warps, again = 1 + random(3), 1 + random(3), THREADS // 32, {}
+  for w = 0, warps - 1 do again[w] = random(2) == 0 end -- lanes meet the same ones each time
   for s = 0, STEPS - 1 do
     p.meet[s] = random(8) == 0 and ALL or 0
     if SHARED and random(2) == 0 then p.meet[s] = 2 + random(4) end
@@ -74,10 +75,10 @@ local function program()
         group[part] = group[part] | 1 << lane
         p.op[at], p.place[at], p.mask[at] = all and READ or 0, 0, part
       end
-      for part = 0, parts - 1 do if random(5) == 0 then group[part] = 0 end end
+      for part = 0, parts - 1 do if not again[w] and random(5) == 0 then group[part] = 0 end end
       for lane = 0, 31 do
         local at = s * THREADS + w * 32 + lane
-        p.mask[at] = group[p.mask[at]]
+        p.mask[at] = again[w] and s > 0 and p.mask[at - THREADS] or group[p.mask[at]]
       end
     end
   end
@@ -273,6 +274,22 @@ t.test("rows in shared memory that lanes of a half turn round", function()
     t.eq(found(1 - reads, 0), 0, "flip " .. flip .. ", its own words")
     t.eq(found(reads, 1), 0, "flip " .. flip .. ", behind a meeting")
   end
+end)
+
+-- What all lanes read before half of them meet, not for the first time: two readers do not stand for the others then.
+t.test("readers who have not met the one who stores", function()
+  local readers = gpu.kernel [[__global__ void readers(int *x, int *out) {
+    int v = 0;
+    for (int k = 0; k < 3; k++) {
+      v += x[k];
+      __syncwarp(threadIdx.x < 16 ? 0xffff : 0xffff0000);
+    }
+    if (threadIdx.x == 0) x[2] = v;
+    out[threadIdx.x] = v;
+  }]]
+  local found = gpu.check(function() readers(1, 32)(gpu.zeros(3, "int32"), gpu.zeros(32, "int32")) end)
+  t.eq(#found, 1)
+  t.eq(found[1].kind, "race")
 end)
 
 t.on_threads("tests/simt/groups.lua", 1)
