@@ -2,8 +2,9 @@
  * stores, some of them of less than a word, checks keep tags of its bytes or halves instead of its words
  * (check_shared.c).
  *
- * Where it is under way asynchronously that is told by tags of words, and updates of words are quick by those: neither
- * goes with tags of less.
+ * Where it is under way asynchronously that is told by tags of words, which do not go with tags of less. Updates of
+ * words are quick by those of words: these are kept where they do for loads of less, which is not where words are
+ * loaded, too (check_parts.c), as of a table and counters in one array.
  *
  * That takes it that only these instructions come to it, so none of a function that is called may, nor one of which
  * it isn't known what its address in shared memory is made of. Generic addresses of which that isn't known are left
@@ -13,8 +14,8 @@
 #include "runtime/simt/decode.h"
 #include "runtime/simt/matrix.h"
 
-struct found { /* variables by bits, as simt_unit_bit has them */
-    uint64_t bytes, halves, others;
+struct found {                                       /* variables by bits, as simt_unit_bit has them */
+    uint64_t bytes, halves, loaded, updated, others; /* loaded: words; updated: the same, by atomics */
 };
 
 static bool is_plain(const struct insn *i)
@@ -35,10 +36,12 @@ static bool add(const struct simt_program *p, uint32_t pc, struct found *x)
     if (n < 0) return i->space != PTX_SHARED;
     if (bit < 0) return true;
     uint32_t bytes = (uint32_t)i->size * i->count;
-    if (!is_plain(i) || moves)
-        x->others |= UINT64_C(1) << bit;
-    else if (bytes < 4)
-        *(bytes == 1 ? &x->bytes : &x->halves) |= UINT64_C(1) << bit;
+    uint64_t *as = &x->others, other = 0;
+    if (i->memory == MEMORY_ATOMIC && bytes >= 4)
+        as = &x->updated;
+    else if (is_plain(i) && !moves)
+        as = bytes == 1 ? &x->bytes : bytes < 4 ? &x->halves : i->memory == MEMORY_LOAD ? &x->loaded : &other;
+    *as |= UINT64_C(1) << bit;
     return true;
 }
 
@@ -50,7 +53,8 @@ void simt_find_units(struct simt_program *p)
         bool known = f->is_entry;
         for (uint32_t pc = f->setup; pc < f->end && known; pc++) known = add(p, pc, &x);
         if (!known) continue;
-        f->byte_units = x.bytes & ~x.others;
-        f->half_units = x.halves & ~x.others;
+        uint64_t fit = ~x.others & (x.loaded | ~x.updated);
+        f->byte_units = x.bytes & fit;
+        f->half_units = x.halves & fit;
     }
 }

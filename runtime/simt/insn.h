@@ -215,8 +215,8 @@ struct function {
     bool steady, loose; /* but for some variables */
     uint64_t own;       /* variables, by bits, of which threads may store to words that they read, if nobody else reads
                            them in the same epoch */
-    /* Entries: shared variables, by simt_unit_bit, of which nothing but plain accesses touch elements, some of them of
-     * a byte, or of 2 (decode_units.c). */
+    /* Entries: shared variables, by simt_unit_bit, of which plain accesses touch elements, some of them of a byte, or
+     * of 2, and nothing else but at times updates of words (decode_units.c). */
     uint64_t byte_units, half_units;
     uint32_t condition_first, condition_count;
     uint32_t still_first, still_count;   /* of those with unsteady loads: the variables, all of which is then written */

@@ -54,6 +54,21 @@ case("halves of one word by two threads", nil,
 case("a half that another thread reads", "race", "__shared__ short h[64];\n h[at[i]] = i;\n out[i] = h[i ^ 1];")
 case("the second of two words that are stored together", "race",
   "__shared__ int2 p[64];\n p[i] = make_int2(n, n);\n __syncthreads();\n p[at[i + 64]] = make_int2(i, i);\n out[i] = ((word *)p)[(2 * i + 3) % 128];")
+-- Tables that are loaded by words and bytes, and counters, in one array: its bytes have tags, with updates of words, too.
+local table <const> = "word *w = (word *)smem;\n w[i] = 4 * i;\n __syncthreads();\n int e = w[at[i + 64]] / 4 + smem[4 * at[i]];\n"
+case("words and bytes of a table, then counters there", nil,
+  table .. "__syncthreads();\n w[i] = 0;\n __syncthreads();\n atomicAdd(&w[e % 8], 1);\n atomicAdd(&w[i], i);\n __syncthreads();\n out[i] = w[e % 8] + smem[i];")
+case("a counter in a table that others may still read", "race", table .. "out[i] = e;\n atomicAdd(&w[63 - i], 1);")
+case("a byte of a counter that is still updated", "race",
+  table .. "__syncthreads();\n atomicAdd(&w[at[i]], 1);\n out[i] = smem[4 * (63 - i)] + e;")
+case("a byte beside those of a counter that is still updated", nil,
+  table .. "__syncthreads();\n if (i < 32) atomicAdd(&w[at[i]], 1);\n else smem[4 * i + 1] = e;\n __syncthreads();\n out[i] = w[i];")
+case("a byte of a counter is stored, too", "race",
+  table .. "__syncthreads();\n atomicAdd(&w[at[i]], 1);\n smem[4 * (63 - i) + 3] = e;")
+case("a counter that is updated by all, and stored", "race",
+  table .. "__syncthreads();\n atomicAdd(&w[5], 1);\n if (i == 40) w[5] = e;")
+case("a counter of which one byte was never written", "uninitialized read",
+  "word *w = (word *)smem;\n smem[4 * i] = smem[4 * i + 1] = smem[4 * i + 2] = i;\n if (i) smem[4 * i + 3] = 0;\n __syncthreads();\n atomicAdd(&w[i], 1);\n __syncthreads();\n out[i] = w[i];")
 case("a pointer that may lead elsewhere, and the array itself", "race",
   fill .. "word *p = (word *)(n ? s : x);\n p[i] = i;\n out[i] = s[(4 * i + 4) % 256];")
 case("a pointer that may lead elsewhere, behind the barrier", nil,
