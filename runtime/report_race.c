@@ -84,10 +84,10 @@ static bool reads_updated(const struct rt_party *read, const struct rt_party *up
     return !strcmp(read->access, "read") && !strcmp(update->access, "atomic");
 }
 
-/* One above the update: mostly it decides whether to. */
+/* One above the update or in its line: mostly it decides whether to. */
 static bool is_guess(const struct rt_party *read, const struct rt_party *update)
 {
-    return reads_updated(read, update) && !strcmp(read->file, update->file) && read->line < update->line;
+    return reads_updated(read, update) && !strcmp(read->file, update->file) && read->line <= update->line;
 }
 
 /* What to do about a race; `where` says where a barrier would stand. */
@@ -95,9 +95,10 @@ static void advise_race(const struct simt_report *r, struct rt_report *out, bool
 {
     const char *barrier = r->across_warps ? "__syncthreads()" : "__syncwarp()";
     bool one_place = one_line && out->first.column && out->first.column == out->other.column;
+    bool guess = is_guess(&out->first, &out->other) || is_guess(&out->other, &out->first);
     if (one_line && strcmp(out->first.access, out->other.access) == 0)
         snprintf(out->hint, sizeof out->hint, "let one thread write, or use an atomic function such as atomicAdd");
-    else if (one_place && !r->across_blocks) /* x[i]++, x[i] += y */
+    else if (one_place && !guess && !r->across_blocks) /* x[i]++, x[i] += y */
         snprintf(out->hint, sizeof out->hint,
                  "threads update the same element, and updates get lost: use an atomic function such as atomicAdd");
     else if (r->in_cluster)
@@ -118,14 +119,14 @@ static void advise_race(const struct simt_report *r, struct rt_report *out, bool
                  "threads of several blocks are ordered by atomic functions or two launches; where only threads of one "
                  "block meet, __syncthreads() is missing%s",
                  where);
-    else if (one_line)
-        snprintf(out->hint, sizeof out->hint,
-                 "%s is missing%s; where threads update the same element, use an atomic function such as atomicAdd",
-                 barrier, where);
-    else if (is_guess(&out->first, &out->other) || is_guess(&out->other, &out->first))
+    else if (guess)
         snprintf(out->hint, sizeof out->hint,
                  "%s is missing%s; a read that only decides about the update can go: the atomic function returns what "
                  "was there",
+                 barrier, where);
+    else if (one_line)
+        snprintf(out->hint, sizeof out->hint,
+                 "%s is missing%s; where threads update the same element, use an atomic function such as atomicAdd",
                  barrier, where);
     else
         snprintf(out->hint, sizeof out->hint, "%s%s is missing%s",

@@ -55,6 +55,11 @@ faulty("a look at a counter before it is counted down", [[__global__ void k(int 
     out[threadIdx.x] = atomicSub(&left, 1);
 }]], function(k) k(1, 64)(ints(64)) end, { kind = "race", name = "left", hint = "__syncthreads() is missing between lines 5 and 6; " ..
   "a read that only decides about the update can go: the atomic function returns what was there" })
+for name, update in pairs { ["a look at a counter in its line"] = "out[threadIdx.x] = atomicSub(&left, 1);", ["a look at one that is only counted"] = "atomicSub(&left, 1);" } do
+  faulty(name, "__global__ void k(int *out) {\n  __shared__ int left;\n  if (threadIdx.x == 0) left = 40;\n  __syncthreads();\n  if (left > 0) " .. update .. "\n}",
+    function(k) k(1, 64)(ints(64)) end, { kind = "race", name = "left", line = 5, other = 5, hint = "__syncthreads() is missing between reading and writing; " ..
+    "a read that only decides about the update can go: the atomic function returns what was there" })
+end
 faulty("a counter that is read behind its updates", [[__global__ void k(int *out) {
   __shared__ int count;
   if (threadIdx.x == 0) count = 0;
