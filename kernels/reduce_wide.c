@@ -227,19 +227,6 @@ static size_t streams(const struct kn_reduce_pass *p, size_t item)
     return KN_SUMMED_ROWS;
 }
 
-void kn_reduce_sum_items(const struct kn_reduce_pass *p, size_t begin, size_t end, char *scratch)
-{
-    const size_t rows = streams(p, begin), apart = rows > 1 ? (end - begin) / rows : 0;
-    size_t item = begin;
-    for (; item < begin + apart && !rt_interrupted(); item++) {
-        ptrdiff_t stride = 0;
-        bool together = side_by_side(p, item, apart, rows, &stride);
-        for (size_t i = 0; i < (together ? 1 : rows); i++)
-            sum_items(p, item + i * apart, apart, together ? rows : 1, stride, scratch);
-    }
-    for (item = begin + rows * apart; item < end && !rt_interrupted(); item++) sum_items(p, item, 1, 1, 0, scratch);
-}
-
 /* The sums of some rows, KN_SUMMED_ROWS at most; those of no more than a block are what their lanes have. */
 static void sum_some(enum kn_class part, const char *values, size_t rows, size_t n, union lane *found)
 {
@@ -258,6 +245,72 @@ static void sum_some(enum kn_class part, const char *values, size_t rows, size_t
         settle_nan(part, lanes + i * KN_WIDE_LANES);
         found[i] = lanes[i * KN_WIDE_LANES];
     }
+}
+
+/* Short rows of numbers that are computed, some of them before they are added up side by side: making a walk for each
+ * would take longer. */
+static bool are_short(const struct kn_reduce_pass *p)
+{
+    int leaf[2];
+    return p->chunks == 1 && p->parts == 1 && !p->truths && p->plan->space.ndim == 1 && p->r->length <= BLOCK &&
+           p->r->length <= (int64_t)p->plan->block && !stored(p) && !are_products(p, leaf);
+}
+
+/* Where the next rows are: bytes from the leaves' first elements, found anew where an axis ends. */
+struct places {
+    int64_t shift[KN_MAX_LEAVES], left[KN_MAX_LEAVES];
+};
+
+static void go_to_row(const struct kn_reduce_pass *p, size_t row, struct places *at)
+{
+    for (int k = 0; k < p->r->program.leaves; k++) {
+        const struct rt_array *rows = &p->r->leaves[k].rows;
+        const int last = rows->ndim - 1;
+        if (last >= 0 && at->left[k]-- > 0) {
+            at->shift[k] += rows->strides[last] * (int64_t)rt_dtypes[rows->dtype].size;
+        } else {
+            at->shift[k] = kn_reduce_bytes_to(rows, (int64_t)row);
+            at->left[k] = last < 0 ? 0 : rows->shape[last] - 1 - (int64_t)row % rows->shape[last];
+        }
+    }
+}
+
+static void sum_short_rows(const struct kn_reduce_pass *p, size_t begin, size_t end, char *scratch)
+{
+    _Alignas(64) char values[KN_SUMMED_ROWS * BLOCK * sizeof(union lane)];
+    union lane found[KN_SUMMED_ROWS];
+    const size_t n = (size_t)p->r->length, size = kn_classes[p->part].size;
+    struct places at = {.left = {0}};
+    struct kn_walk w;
+    kn_reduce_start_item(p, begin, scratch, &w);
+    for (size_t item = begin, count; item < end && !rt_interrupted(); item += count) {
+        count = end - item < KN_SUMMED_ROWS ? end - item : KN_SUMMED_ROWS;
+        for (size_t i = 0; i < count; i++) {
+            go_to_row(p, item + i, &at);
+            kn_walk_shift(&w, at.shift, n);
+            const char *row = kn_walk_evaluate(&w, n, values + i * n * size);
+            if (row != values + i * n * size) memcpy(values + i * n * size, row, n * size);
+        }
+        sum_some(p->part, values, count, n, found);
+        memcpy(p->partial + item * p->partial_value, found, count * sizeof *found);
+    }
+}
+
+void kn_reduce_sum_items(const struct kn_reduce_pass *p, size_t begin, size_t end, char *scratch)
+{
+    const size_t rows = streams(p, begin), apart = rows > 1 ? (end - begin) / rows : 0;
+    size_t item = begin;
+    if (begin < end && are_short(p)) {
+        sum_short_rows(p, begin, end, scratch);
+        return;
+    }
+    for (; item < begin + apart && !rt_interrupted(); item++) {
+        ptrdiff_t stride = 0;
+        bool together = side_by_side(p, item, apart, rows, &stride);
+        for (size_t i = 0; i < (together ? 1 : rows); i++)
+            sum_items(p, item + i * apart, apart, together ? rows : 1, stride, scratch);
+    }
+    for (item = begin + rows * apart; item < end && !rt_interrupted(); item++) sum_items(p, item, 1, 1, 0, scratch);
 }
 
 void kn_sum_rows(enum rt_dtype t, const void *values, size_t rows, size_t n, void *sums)
