@@ -106,7 +106,9 @@ struct readers { /* check_readers.c */
     size_t used, room;
     uint32_t since; /* reads from this time on are noted: nothing orders some of them */
     bool parting;   /* the notes are gone through */
-    bool unnoted;   /* the read at hand is by an instruction that is not there later: no note can have it */
+    bool unnoted;   /* the read at hand is by an instruction that is not there later: no note can have it; or: */
+    bool at_once;   /* all readers are kept as they come, since the notes were gone through before all met last, */
+    bool parted;    /* as they were since then */
 };
 struct moving { /* where copies read or write global memory, as long as they are kept in mind; high 0: nowhere */
     uint64_t low, high;

@@ -107,6 +107,12 @@ static bool leaves_pairs(const struct access *a, struct line *l, unsigned lane)
     return v && (first || second);
 }
 
+/* Has the line anything instead of cells of words that may not do for some lane? */
+static bool may_get_cells(const struct access *a, struct line *l)
+{
+    return pairs_log(a->check, l) != PAIR_SIZES || (a->block->meets_partly && l->launch == a->check->number);
+}
+
 /* The line's cells of words, where what it has instead will not do; NULL: it may, or there is no memory. Whoever meets
  * whole blocks and warps alone finds out by trying, which most often does. */
 static record *cells_for(const struct access *a, struct line *l, unsigned lane, const struct now *now)
@@ -145,6 +151,7 @@ uint32_t simt_race_known(const struct access *a, uint32_t m)
     record *words = NULL;
     uint64_t number = 0;
     uint32_t left = m;
+    bool looks = false;
     if (!is_plain(a) || a->block->now == LAST_TIME) return m;
     struct knower x = knower_of(a);
     const struct now now = now_of(a, false);
@@ -161,7 +168,9 @@ uint32_t simt_race_known(const struct access *a, uint32_t m)
             number = x.at / LINE;
             words = words_of_line(c, l);
             if (a->kind == ACCESS_WRITE) l->settled = 0;
+            looks = words || may_get_cells(a, l);
         }
+        if (!looks) continue;
         if (!words) words = cells_for(a, held, lane, &now);
         if (words && touch_lane(&x, words + x.at % LINE / 4)) left &= ~(1u << lane);
     }

@@ -59,7 +59,8 @@ static inline __attribute__((always_inline)) struct now now_of_warp(const struct
                         .recent = (uint64_t)(shared ? b->met : since) << TIME_AT,
                         .exact = b->check->exact,
                         .by_warps = !shared && b->check->by_warps,
-                        .parting = b->check->exact && (shared || b->readers.parting || b->readers.unnoted)};
+                        .parting = b->check->exact &&
+                                   (shared || b->readers.parting || b->readers.unnoted || b->readers.at_once)};
 }
 
 static inline struct now now_of(const struct access *a, bool shared)

@@ -125,7 +125,8 @@ static bool is_stood_for(const struct actor *x, const struct history *h)
     const struct block *b = x->access->block;
     uint32_t since = b->readers.since > b->met ? b->readers.since : b->met;
     unsigned other = UINT_MAX; /* none yet */
-    if (x->shared || b->readers.parting || b->readers.unnoted || x->access->kind != ACCESS_READ ||
+    const struct readers *r = &b->readers;
+    if (x->shared || r->parting || r->unnoted || r->at_once || x->access->kind != ACCESS_READ ||
         x->access->site->strong)
         return false;
     for (uint32_t k = 0; k < h->count; k++) {

@@ -205,9 +205,14 @@ void simt_order_share_lanes(struct block *b, const struct warp *w, uint32_t m)
 /* What they did themselves, all know. */
 static void forget_own(struct block *b)
 {
+    const struct seen_set *last = NULL; /* not only of it; most know the same */
     for (unsigned t = 0; t < b->worker->warp_count * SIMT_WARP; t++) {
         struct seen_set **knows = &b->order[t].knows;
-        if (*knows && simt_seen_only(*knows, record_block(b->id))) simt_seen_let_go(knows);
+        if (*knows == last) continue;
+        if (simt_seen_only(*knows, record_block(b->id)))
+            simt_seen_let_go(knows);
+        else
+            last = *knows;
     }
 }
 

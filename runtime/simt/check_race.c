@@ -449,7 +449,8 @@ void simt_race_touch(const struct access *a, uint32_t m, bool shared)
     bool *unnoted = &a->block->readers.unnoted, was = *unnoted; /* what is kept elsewhere may be touched in between */
     if (a->check->scoped && a->site->strong && !shared) simt_scope_touch(a, m);
     a->block->judged = 0;
-    *unnoted = is_reader(a, shared) && (a->insn < code || a->insn >= code + a->check->program->code_count);
+    bool noted = a->insn >= code && a->insn < code + a->check->program->code_count && !a->block->readers.at_once;
+    *unnoted = is_reader(a, shared) && !noted;
     touch(a, m, shared);
     *unnoted = was;
 }

@@ -2,7 +2,9 @@
  * two stand for the others, as long as nothing orders one of them before what others do: no fence, no barrier of some
  * of them. Most often none of that comes before all meet again. But if it does, all have to be known: so what they read
  * is noted until then, and the notes are gone through as if what they have came only now, and every reader is kept.
- * What textures and copies read can't be noted: of those every reader is kept at once. */
+ * What textures and copies read can't be noted: of those every reader is kept at once. So it is of all reads where
+ * the notes were gone through before all met last, as in a loop with a fence, but where all that orders some is within
+ * warps: there it takes longer. */
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/memory.h"
@@ -39,7 +41,7 @@ static void add(struct block *b, const struct note *n, const uint64_t *at)
 {
     struct readers *r = &b->readers;
     size_t bytes = bytes_of(n);
-    if (r->parting) return;
+    if (r->parting || r->at_once) return;
     if (!make_room(b, bytes)) simt_readers_part(b);
     if (!make_room(b, bytes)) {
         atomic_store(&b->check->no_memory, true);
@@ -89,7 +91,7 @@ void simt_readers_part(struct block *b)
     struct readers *r = &b->readers;
     size_t used = r->used;
     if (!b->check->exact || r->parting) return;
-    r->parting = true;
+    r->parting = r->parted = true;
     r->used = 0;
     for (size_t at = 0; at < used;) {
         struct note n;
@@ -103,8 +105,11 @@ void simt_readers_part(struct block *b)
 
 void simt_readers_meet(struct block *b)
 {
-    b->readers.used = 0;
-    b->readers.since = 0;
+    struct readers *r = &b->readers;
+    r->at_once = r->parted && !b->check->by_warps;
+    r->parted = false;
+    r->used = 0;
+    r->since = 0;
 }
 
 void simt_readers_free(struct block *b)
