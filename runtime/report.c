@@ -308,6 +308,31 @@ const char *rt_past_verb(const struct rt_party *p)
     return *p->access == 'w' ? "written" : "updated by an atomic";
 }
 
+/* What to do about an index of shared memory, or any that is just one too large. */
+static void advise_bounds(const struct rt_scene *x, const struct simt_report *r, struct rt_report *out)
+{
+    const char *launch = x->program ? "k(grid, block, bytes)(...)" : "<<<grid, block, bytes>>>";
+    const char *one = "is it < where it says <=, or is a check of the index missing?";
+    int64_t threads = (int64_t)x->block[0] * x->block[1] * x->block[2];
+    bool shared = r->space == PTX_SHARED, past = out->index >= out->length, just = out->index == out->length;
+    if (shared && out->length == 0)
+        snprintf(
+            out->hint, sizeof out->hint,
+            "the bytes of an extern __shared__ array stand in the launch's configuration, behind grid and block: %s",
+            launch);
+    else if (shared && r->dynamic && past && out->index < (int64_t)r->bytes)
+        snprintf(out->hint, sizeof out->hint,
+                 "the launch gives it %llu bytes, by %s: is that a number of elements?%s%s",
+                 (unsigned long long)r->bytes, launch, just ? " If not, " : "", just ? one : "");
+    else if (shared && past && threads > out->length && (int64_t)r->count >= (threads - out->length) / 2)
+        snprintf(out->hint, sizeof out->hint,
+                 "the block has %lld threads, and %s %lld elements: is it the block that the kernel is written for?",
+                 (long long)threads, out->name, (long long)out->length);
+    else if (just)
+        snprintf(out->hint, sizeof out->hint, "the last element is %s[%lld]: %s", out->name, (long long)out->length - 1,
+                 one);
+}
+
 static void describe_bounds(const struct rt_scene *x, const struct simt_report *r, struct rt_report *out,
                             const char *what)
 {
@@ -342,19 +367,10 @@ static void describe_bounds(const struct rt_scene *x, const struct simt_report *
                  (unsigned long long)(r->start - r->address), (unsigned long long)r->bytes);
     else
         snprintf(text, size, "%s %s, where nothing is allocated", what, verb);
-    if (out->has_index && r->space == PTX_SHARED && out->length == 0)
-        snprintf(
-            out->hint, sizeof out->hint,
-            "the bytes of an extern __shared__ array stand in the launch's configuration, behind grid and block: %s",
-            x->program ? "k(grid, block, bytes)(...)" : "<<<grid, block, bytes>>>");
     if (r->space == PTX_LOCAL && !out->has_index && !is_null(r))
         snprintf(out->hint, sizeof out->hint,
                  "an array that the kernel declares, such as float v[4], is indexed beyond its end");
-    if (out->has_index && out->index == out->length && out->length > 0)
-        snprintf(out->hint, sizeof out->hint,
-                 "the last element is %s[%lld]: is it < where it says <=, or is a check "
-                 "of the index missing?",
-                 out->name, (long long)out->length - 1);
+    if (out->has_index && (out->length > 0 || r->space == PTX_SHARED)) advise_bounds(x, r, out);
 }
 
 static unsigned linear(const struct rt_scene *x, const unsigned t[3])

@@ -78,6 +78,7 @@ struct simt_report {
     uint64_t address;        /* of the access; an offset when the space is shared or local */
     uint32_t size;           /* bytes of the access */
     uint64_t start, bytes;   /* the allocation or variable meant, 0 bytes when none is near */
+    bool dynamic;            /* the variable has the shared memory that the launch gives */
     const char *symbol;      /* its name when it is a variable of the program (as in the PTX), else NULL */
     uint32_t lanes;          /* CHECK_LANE: the mask that the thread gave */
     uint64_t count;          /* how often it was seen */

@@ -76,6 +76,7 @@ void simt_check_name_variable(const struct simt_check *c, struct simt_report *r,
     r->symbol = v->name;
     r->start = v->offset;
     r->bytes = v->bytes ? v->bytes : c->launch->dynamic_shared;
+    r->dynamic = !v->bytes;
 }
 
 /* The variable that holds the offset, or the last one before it. Dynamic shared memory reaches to the end; when the

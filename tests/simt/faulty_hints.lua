@@ -76,6 +76,29 @@ t.test("shared memory that the launch gives none of", function()
   t.eq(#gpu.check(function() k(1, 4, 16)(ints(4)) end), 0)
 end)
 
+-- The stencil of a course: `array` is its shared memory, for blocks of 64.
+local function stencil(array)
+  return "__global__ void k(const int *in, int *out) {\n  " .. array .. [[;
+  int i = threadIdx.x + 3;
+  s[i] = in[i];
+  if (threadIdx.x < 3) s[i - 3] = in[i - 3], s[i + 64] = in[i + 64];
+  __syncthreads();
+  out[i - 3] = s[i - 3] + s[i] + s[i + 3];
+}]]
+end
+faulty("elements of shared memory instead of bytes", stencil "extern __shared__ int s[]", function(k) k(1, 64, 70)(ints(70), ints(64)) end,
+  { { kind = "out of bounds", line = 4, name = "s", index = 17, hint = "the launch gives it 70 bytes, by k(grid, block, bytes)(...): is that a number of elements? " ..
+      "If not, is it < where it says <=, or is a check of the index missing?" },
+    { kind = "out of bounds", line = 5, index = 64 + 3, hint = "the launch gives it 70 bytes, by k(grid, block, bytes)(...): is that a number of elements?" } }, "some")
+t.test("shared memory of the launch's before its start", function()
+  local k = gpu.kernel((stencil("extern __shared__ int s[]"):gsub("s%[i %- 3%] = ", "s[i - 4] = ")))
+  local found = gpu.check(function() k(1, 64, 280)(ints(70), ints(64)) end)
+  t.eq(found[1].index, -1)
+  t.eq(found[1].hint, nil)
+end)
+faulty("a larger block than the kernel is written for", stencil "__shared__ int s[70]", function(k) k(1, 128)(ints(134), ints(128)) end,
+  { { kind = "out of bounds", line = 4, name = "s", hint = "the block has 128 threads, and s 70 elements: is it the block that the kernel is written for?" } }, "some")
+
 t.test("a shared array that the compiler takes apart", function()
   local k = gpu.kernel [[__global__ void k(int *y) { __shared__ int few[2];
     if (threadIdx.x == 0) few[0] = 3;
