@@ -304,6 +304,22 @@ static void launch_end(struct simt_observer *o, struct simt_fault *fault)
 }
 
 /* ---- blocks ---- */
+/* What generated code is told of the launch. */
+static void begin_quiet(const struct block *b, struct worker *k)
+{
+    const struct simt_check *c = b->check;
+    for (int log = 0; log < 3; log++) {
+        k->quiet.tags[log].read = b->tags.units[log].read;
+        k->quiet.tags[log].written = b->tags.units[log].written;
+    }
+    k->quiet.line = c->number | (uint64_t)ALL_WORDS << 32 | (uint64_t)LINE_STRIPS << 48;
+    for (uint64_t shift = 0; shift < 2; shift++) {
+        k->quiet.heads[0][shift] = c->number | (LINE_WHOLE | shift) << 48;
+        k->quiet.heads[1][shift] = c->number | (LINE_WHOLE | LINE_WRITTEN | shift) << 48;
+    }
+    k->quiet.parallel = c->parallel;
+}
+
 static struct block *new_block(struct simt_check *c, struct worker *k)
 {
     struct block *b = rt_calloc(1, sizeof *b);
@@ -317,6 +333,7 @@ static struct block *new_block(struct simt_check *c, struct worker *k)
         free_block(b);
         return NULL;
     }
+    begin_quiet(b, k);
     pthread_mutex_lock(&c->lock);
     b->next = c->blocks;
     c->blocks = b;
@@ -331,16 +348,6 @@ static bool block_start(struct simt_observer *o, struct worker *k)
     if (!b) b = k->observed = new_block(c, k);
     if (!b) return no_memory(&k->fault, c->launch);
     b->id = (record)(1 + k->block_index % BLOCK_IDS) << BLOCK_AT;
-    for (int log = 0; log < 3; log++) {
-        k->quiet.tags[log].read = b->tags.units[log].read;
-        k->quiet.tags[log].written = b->tags.units[log].written;
-    }
-    k->quiet.line = c->number | (uint64_t)ALL_WORDS << 32 | (uint64_t)LINE_STRIPS << 48;
-    for (uint64_t shift = 0; shift < 2; shift++) {
-        k->quiet.heads[0][shift] = c->number | (LINE_WHOLE | shift) << 48;
-        k->quiet.heads[1][shift] = c->number | (LINE_WHOLE | LINE_WRITTEN | shift) << 48;
-    }
-    k->quiet.parallel = c->parallel;
     b->flushed = b->excused = false;
     if (!simt_reach_start(b)) return no_memory(&k->fault, c->launch);
     simt_steady_start(b);

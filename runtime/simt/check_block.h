@@ -118,7 +118,8 @@ struct seen_set; /* check_order.h */
 struct glance {  /* a strong load, and what the first of its lanes read */
     const struct insn *insn;
     uint64_t at, value;
-    uint32_t lanes, time;
+    record me; /* lane 0's: another one in each block */
+    uint32_t lanes;
 };
 #define FORMLESS  64
 #define LAST_MET  SIMT_WARP

@@ -137,6 +137,7 @@ struct history *simt_history_new(struct simt_check *c, struct block *owner, uint
 void simt_histories_clear(struct table *t)
 {
     const struct listed *all = (const struct listed *)(const void *)t->items;
+    if (!t->room) return;
     for (size_t k = 0; t->count && k < t->room; k++) {
         if (!all[k].key) continue;
         free(all[k].list->parties);

@@ -67,6 +67,7 @@ static struct order_place *find(struct simt_check *c, struct table *t, uint64_t 
 
 static void empty(struct table *t)
 {
+    if (!t->room) return;
     for (size_t k = 0; k < t->room; k++) simt_seen_let_go(&((struct order_place *)(void *)t->items)[k].comes);
     free(t->items);
     *t = (struct table){0};
@@ -243,7 +244,6 @@ void simt_order_start(struct block *b)
         simt_seen_hold_all(&b->order->releases, sizeof *b->order, threads, NULL);
     }
     empty(&b->places);
-    memset(b->glances, 0, sizeof b->glances);
     b->order_apart = b->learned = false;
     b->meets_partly = false;
 }
@@ -487,9 +487,9 @@ static void look_again(const struct access *a, uint32_t m)
     if (!m || a->kind != ACCESS_READ || i->size > 8 || i->count > 1) return;
     unsigned first = (unsigned)__builtin_ctz(m);
     struct glance *last = &a->block->glances[a->warp->index], was = *last;
-    *last = (struct glance){i, a->at[first], value_at(a, i->d, first), m, a->block->now};
+    *last = (struct glance){i, a->at[first], value_at(a, i->d, first), a->me, m};
     bool again = was.insn == i && was.at == last->at && was.value == last->value;
-    if (again && was.lanes == m && was.time == last->time) simt_waits(a->warp, WAIT_COST);
+    if (again && was.me == last->me && was.lanes == m) simt_waits(a->warp, WAIT_COST);
 }
 
 enum event simt_order_strong(struct access *a, uint32_t *m)

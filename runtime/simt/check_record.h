@@ -16,6 +16,7 @@
 #define TIME_AT     (THREAD_AT + THREAD_BITS)
 #define BLOCK_AT    (TIME_AT + TIME_BITS)
 #define MAX_SITES   (1u << SITE_BITS)
+#define FIRST_TIME  1u
 #define LAST_TIME   ((1u << TIME_BITS) - 1)
 #define BLOCK_IDS   ((1u << BLOCK_BITS) - 2)   /* blocks are numbered from 1; larger grids use numbers again */
 #define LISTED      (~UINT64_C(0) << BLOCK_AT) /* in place of a cell's last write: check_history.c */

@@ -17,21 +17,27 @@ static uint32_t tick(struct block *b)
     return b->worker->quiet.time = b->now;
 }
 
-void simt_sync_start(struct block *b)
+static void forget_meetings(struct block *b)
 {
-    uint32_t warps = b->worker->warp_count, threads = warps * SIMT_WARP;
-    b->now = b->met = b->worker->quiet.time = 1;
-    b->worker->quiet.me = b->id | (record)b->now << TIME_AT;
-    b->fence_before_barrier = false;
-    b->fenced = 0;
-    memset(b->warp_met, 0, warps * sizeof *b->warp_met);
-    memset(b->warp_seen, 0, warps * sizeof *b->warp_seen);
+    memset(b->warp_met, 0, sizeof b->warp_met);
+    memset(b->warp_seen, 0, sizeof b->warp_seen);
+    if (!b->meets_partly) return;
     if (b->warps) memset(b->warps, 0, 32 * sizeof *b->warps);
     for (int w = 0; w < 32; w++) {
         if (b->lanes[w]) memset(b->lanes[w][MET_TIME], 0, sizeof *b->lanes[w]);
         if (b->lanes_parted >> w & 1) memset(b->lanes[w], 0, LAST_MET * sizeof *b->lanes[w]);
     }
     b->lanes_parted = 0;
+}
+
+void simt_sync_start(struct block *b)
+{
+    uint32_t threads = b->worker->warp_count * SIMT_WARP;
+    if (b->now > FIRST_TIME) forget_meetings(b); /* in the block before, time went on when threads met */
+    b->now = b->met = b->worker->quiet.time = FIRST_TIME;
+    b->worker->quiet.me = b->id | (record)b->now << TIME_AT;
+    b->fence_before_barrier = false;
+    b->fenced = 0;
     if (b->fences) memset(b->fence, 0, threads * sizeof *b->fence);
     if (b->released) memset(b->released, 0, threads * sizeof *b->released);
     if (b->acquires) memset(b->acquired, 0, threads * sizeof *b->acquired);
