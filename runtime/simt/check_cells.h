@@ -150,6 +150,11 @@ struct offsets { /* in shared memory, of 32 lanes: from[l] + on, at most `room` 
     uint32_t on, low, room, odd, log; /* of elements of 1 << log bytes, which have tags */
 };
 
+struct elements { /* of 1 << log bytes, counted from `start` on, that addresses mean: at most `room` from `low` on,
+                     without bits of `odd` */
+    uint64_t start, low, room, odd;
+    unsigned log;
+};
 #define MORE_CELLS 8
 
 struct group_rule {                     /* of tags whose epochs are times: check_groups.c */
@@ -209,9 +214,9 @@ struct check_vectors {
     /* The same of lanes m of both halves, whose steps are equal; from: where lanes 0 and 16 are, or would be. -1: they
      * differ. */
     int64_t (*halves)(const uint64_t *at, uint32_t m, uint32_t bytes, uint64_t from[2]);
-    /* Which elements of 1 << log bytes lanes m mean, whose addresses are `more` too low: of these lanes, in order.
-     * MORE_CELLS behind them may be written, too. */
-    void (*cells)(const uint64_t *at, uint32_t m, uint64_t more, unsigned log, uint32_t *cells);
+    /* Which elements lanes m mean: of these lanes, in order. MORE_CELLS behind them may be written, too. False: some
+     * are elsewhere. */
+    bool (*cells)(const uint64_t *at, uint32_t m, const struct elements *e, uint32_t *cells);
     /* Sets `ones` from each of n bits on, none of which goes on in the next word. Were some set? */
     bool (*mark)(uint64_t *bits, const uint32_t *at, unsigned n, uint64_t ones);
     /* Is each of 32 offsets larger than the one before? */

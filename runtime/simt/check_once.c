@@ -127,15 +127,24 @@ static inline void copy_values(char *to, const char *from, size_t width, uint32_
     }
 }
 
+static inline void copy_cells(uint32_t *to, const uint32_t *from, unsigned count)
+{
+    if (count == SIMT_WARP)
+        memcpy(to, from, SIMT_WARP * sizeof *to);
+    else if (count == 2)
+        memcpy(to, from, 2 * sizeof *to);
+    else
+        memcpy(to, from, count * sizeof *to);
+}
+
 /* ---- loads and stores ---- */
 struct touches { /* by lanes of a warp */
     const struct insn *insn;
     const char *regs;
-    record me;          /* lane 0's */
-    const uint64_t *at; /* by lane, and how much is added: inside of the array, aligned */
-    uint64_t more;
+    record me;             /* lane 0's */
+    const uint32_t *cells; /* of the array, where lanes begin, as in a note */
     uint32_t lanes;
-    unsigned apart; /* as in a note: if not EACH, `at` has the two */
+    unsigned apart; /* likewise */
 };
 
 static unsigned bytes_touched(const struct insn *i)
@@ -148,27 +157,12 @@ static unsigned cells_touched(const struct insn *i, const struct once *o)
     return bytes_touched(i) >> o->array->log;
 }
 
-/* Which cells they begin at; there is room for MORE_CELLS others behind these. */
-static inline void find_cells(const struct simt_check *c, const struct touches *s, const struct once *o,
-                              uint32_t *cells)
-{
-    uint64_t more = s->more - o->array->start;
-    unsigned log = o->array->log;
-    if (s->apart == EACH) {
-        c->vectors->cells(s->at, s->lanes, more, log, cells);
-        return;
-    }
-    cells[0] = (uint32_t)((s->at[0] + more) >> log);
-    cells[1] = (uint32_t)((s->at[1] + more) >> log);
-}
-
-/* The same where lanes or steps are others. */
-static __attribute__((noinline)) bool is_among(const struct note *was, const char *at, const struct touches *s,
-                                               const uint32_t *cells)
+/* The same as is_noted where lanes or steps are others. */
+static __attribute__((noinline)) bool is_among(const struct note *was, const char *at, const struct touches *s)
 {
     uint32_t theirs[SIMT_WARP], mine[SIMT_WARP], differ = 0;
     cells_of(was->apart, was->lanes, at, theirs);
-    cells_of(s->apart, s->lanes, (const char *)cells, mine);
+    cells_of(s->apart, s->lanes, (const char *)s->cells, mine);
     EACH_LANE(l, s->lanes) differ |= theirs[l] ^ mine[l];
     return !differ;
 }
@@ -190,7 +184,7 @@ static inline bool is_same_row(uint32_t lanes, const uint32_t a[2], unsigned x, 
 }
 
 /* Is all that the lanes touch in the note, as theirs? */
-static inline bool is_noted(const char *at, const struct touches *s, const uint32_t *cells, unsigned n)
+static inline bool is_noted(const char *at, const struct touches *s, unsigned n)
 {
     struct note was;
     uint32_t first[2]; /* most often that says it */
@@ -198,16 +192,16 @@ static inline bool is_noted(const char *at, const struct touches *s, const uint3
     if ((was.me ^ s->me) & WHO_MASK || s->lanes & ~was.lanes || bytes_touched(was.insn) < bytes_touched(s->insn))
         return false;
     memcpy(first, at + sizeof was, sizeof first);
-    if (s->apart != EACH && was.apart != EACH) return is_same_row(s->lanes, first, was.apart, cells, s->apart);
-    if (s->lanes != was.lanes || s->apart != was.apart) return is_among(&was, at + sizeof was, s, cells);
-    return *first == *cells && !memcmp(at + sizeof was, cells, n * sizeof *cells);
+    if (s->apart != EACH && was.apart != EACH) return is_same_row(s->lanes, first, was.apart, s->cells, s->apart);
+    if (s->lanes != was.lanes || s->apart != was.apart) return is_among(&was, at + sizeof was, s);
+    return *first == *s->cells && !memcmp(at + sizeof was, s->cells, n * sizeof *s->cells);
 }
 
 /* Have the same lanes touched all of them shortly before? */
-static inline bool touch_again(const struct once *o, const struct touches *s, const uint32_t *cells, unsigned n)
+static inline bool touch_again(const struct once *o, const struct touches *s, unsigned n)
 {
     for (unsigned k = 0; k < ONCE_LATEST; k++)
-        if (o->latest[k] && is_noted(o->latest[k], s, cells, n)) return true;
+        if (o->latest[k] && is_noted(o->latest[k], s, n)) return true;
     return false;
 }
 
@@ -266,14 +260,13 @@ static inline void add_word(struct words *w, uint32_t at, uint64_t bits)
 
 /* Of lanes that are equally far apart. No branch asks whether they go on in the next word, which nobody could foresee.
  */
-static inline __attribute__((always_inline)) void find_words(const struct touches *s, const uint32_t *cells,
-                                                             struct words *w)
+static inline __attribute__((always_inline)) void find_words(const struct touches *s, struct words *w)
 {
     w->count = 0;
     for (unsigned h = 0; h < 2; h++) {
         uint32_t lanes = s->lanes >> 16 * h & 0xffff;
         if (!lanes) continue;
-        uint32_t one = (uint32_t)__builtin_ctz(lanes), cell = cells[h] + one * s->apart;
+        uint32_t one = (uint32_t)__builtin_ctz(lanes), cell = s->cells[h] + one * s->apart;
         uint64_t bits = spread(lanes >> one, s->apart);
         add_word(w, cell / 64, bits << cell % 64);
         add_word(w, cell / 64 + 1, bits >> 1 >> (63 - cell % 64));
@@ -294,15 +287,14 @@ static inline bool set(const struct words *w, uint64_t *bits)
 }
 
 /* Notes that cells are touched. False: some were before. */
-static inline bool mark(const struct simt_check *c, const struct touches *s, const struct once *o,
-                        const uint32_t *cells, unsigned n)
+static inline bool mark(const struct simt_check *c, const struct touches *s, const struct once *o, unsigned n)
 {
     unsigned each = cells_touched(s->insn, o);
     struct words w;
-    if (s->apart == EACH) return !c->vectors->mark(o->touched, cells, n, (UINT64_C(1) << each) - 1);
+    if (s->apart == EACH) return !c->vectors->mark(o->touched, s->cells, n, (UINT64_C(1) << each) - 1);
     if (s->apart == each && s->lanes == FULL)
-        return !(mark_row(o->touched, cells[0], 16 * each) | mark_row(o->touched, cells[1], 16 * each));
-    find_words(s, cells, &w);
+        return !(mark_row(o->touched, s->cells[0], 16 * each) | mark_row(o->touched, s->cells[1], 16 * each));
+    find_words(s, &w);
     return !set(&w, o->touched);
 }
 
@@ -338,22 +330,22 @@ static inline void set_shared(struct words *w, const struct once *o, bool store,
 }
 
 static inline __attribute__((always_inline)) enum marked mark_shared(const struct touches *s, struct once *o,
-                                                                     const uint32_t *cells, unsigned n)
+                                                                     unsigned n)
 {
     bool store = s->insn->memory == MEMORY_STORE, known[PLANES];
     uint64_t ones = (UINT64_C(1) << cells_touched(s->insn, o)) - 1;
     struct words w;
     if (s->apart != EACH) {
-        find_words(s, cells, &w);
+        find_words(s, &w);
     } else {
         w.count = 0;
-        for (unsigned k = 0; k < n; k++) add_word(&w, cells[k] / 64, ones << cells[k] % 64);
+        for (unsigned k = 0; k < n; k++) add_word(&w, s->cells[k] / 64, ones << s->cells[k] % 64);
     }
     if (!store && are_loaded(&w, o)) return MARK_KNOWN;
     set_shared(&w, o, store, known);
     if (!known[TOUCHED]) return MARK_NEW;
     if (++o->repeated > o->array->cells / 2) return MARK_LEFT;
-    if (touch_again(o, s, cells, n)) return store && known[LOADED] ? MARK_LEFT : MARK_NEW;
+    if (touch_again(o, s, n)) return store && known[LOADED] ? MARK_LEFT : MARK_NEW;
     if (store || known[STORED]) return MARK_LEFT;
     for (unsigned k = 0; k < w.count; k++) planes_at(o, w.at[k])[LOADED] |= w.before[k];
     return MARK_NEW;
@@ -361,11 +353,10 @@ static inline __attribute__((always_inline)) enum marked mark_shared(const struc
 
 /* Notes that the lanes touch cells. */
 static inline __attribute__((always_inline)) enum marked mark_lanes(const struct simt_check *c, const struct touches *s,
-                                                                    struct once *o, const uint32_t *cells, unsigned n)
+                                                                    struct once *o, unsigned n)
 {
-    if (o->array->shares) return mark_shared(s, o, cells, n);
-    bool ok =
-        !o->array->loads || !touch_again(o, s, cells, n) ? mark(c, s, o, cells, n) : ++o->repeated <= o->array->cells;
+    if (o->array->shares) return mark_shared(s, o, n);
+    bool ok = !o->array->loads || !touch_again(o, s, n) ? mark(c, s, o, n) : ++o->repeated <= o->array->cells;
     return ok ? MARK_NEW : MARK_LEFT;
 }
 
@@ -392,16 +383,15 @@ static inline __attribute__((always_inline)) bool try_note(struct block *b, stru
     unsigned lanes = keeps || listed ? lane_count(s->lanes) : 0, count = listed ? lanes : 2;
     size_t bytes = bytes_of(c, i, lanes, count), width = width_of(i);
     if (atomic_load(&o->array->over)) return false;
-    struct once_chunk *x = chunk_with(o, bytes + MORE_CELLS * sizeof(uint32_t));
+    struct once_chunk *x = chunk_with(o, bytes);
     if (!x || !has_bits(o)) return false;
     char *at = x->notes + x->used, *values = at + sizeof(struct note) + bytes_of_cells(count);
     struct note *n = (struct note *)(void *)at;
-    uint32_t *cells = (uint32_t *)(void *)(n + 1);
-    find_cells(c, s, o, cells);
-    enum marked marked = mark_lanes(c, s, o, cells, count);
+    enum marked marked = mark_lanes(c, s, o, count);
     if (marked != MARK_NEW) return marked == MARK_KNOWN;
     *n = (struct note){i, s->me, s->lanes, {0}, s->apart};
     memcpy(n->block, b->worker->block, sizeof n->block);
+    copy_cells((uint32_t *)(void *)(n + 1), s->cells, count);
     o->latest[o->turn++ % ONCE_LATEST] = at;
     const uint32_t *slots = slots_of(c, i);
     for (unsigned k = 0; keeps && k < i->count; k++)
@@ -455,7 +445,17 @@ bool simt_once_rows(const struct warp *w, const struct insn *i, unsigned site, i
     if (s->written || apart == EACH || room < bytes || (m != FULL && cells_touched(i, s->once) > 1)) return false;
     if (!rows_within(at, step, m, s->low, room - bytes, bytes - 1)) return false;
     if (w->worker->tallied) simt_tally_reach(w->worker, s->low, s->high);
-    return add_note(b, s->once, &(struct touches){i, w->frame->regs, lane_0_of(b, w, site), at, 0, m, apart});
+    const uint64_t start = s->once->array->start;
+    const unsigned log = s->once->array->log;
+    const uint32_t cells[2] = {(uint32_t)((at[0] - start) >> log), (uint32_t)((at[1] - start) >> log)};
+    return add_note(b, s->once, &(struct touches){i, w->frame->regs, lane_0_of(b, w, site), cells, m, apart});
+}
+
+/* Can a note say it by steps, as far as the first two lanes tell, where all are there? */
+static inline bool may_be_rows(const struct once *o, unsigned each, const uint64_t *at, uint32_t m)
+{
+    uint64_t most = (uint64_t)(each > MOST_APART ? each : MOST_APART) << o->array->log;
+    return m == FULL ? at[1] - at[0] <= most : each == 1;
 }
 
 bool simt_once_lanes(const struct warp *w, const struct insn *i, unsigned site, uint32_t m)
@@ -465,21 +465,28 @@ bool simt_once_lanes(const struct warp *w, const struct insn *i, unsigned site, 
     uint64_t bytes = bytes_touched(i), room = s->high - s->low, imm = (uint64_t)i->imm, from[2];
     const uint64_t *at = u64_at(w->frame->regs, i->a);
     if (s->written || room < bytes || imm & (bytes - 1) || i->flags & F_FRAME) return false;
-    bool may_be_rows = m == FULL || cells_touched(i, s->once) == 1;
-    int64_t step = may_be_rows ? b->check->vectors->halves(at, m, (uint32_t)bytes, from) : -1;
+    int64_t step = may_be_rows(s->once, cells_touched(i, s->once), at, m)
+                       ? b->check->vectors->halves(at, m, (uint32_t)bytes, from)
+                       : -1;
     if (step >= 0 && apart_of(i, s->once, step) != EACH)
         return simt_once_rows(w, i, site, step, (const uint64_t[]){from[0] + imm, from[1] + imm}, m);
-    if (!b->check->vectors->within(at, m, s->low - imm, room - bytes, bytes - 1)) return false;
+    const struct once_array *x = s->once->array;
+    const struct elements e = {x->start - imm, s->low - imm, room - bytes, bytes - 1, x->log};
+    uint32_t cells[SIMT_WARP + MORE_CELLS];
+    if (!b->check->vectors->cells(at, m, &e, cells)) return false;
     if (w->worker->tallied) simt_tally_reach(w->worker, s->low, s->high);
-    return add_note(b, s->once, &(struct touches){i, w->frame->regs, lane_0_of(b, w, site), at, imm, m, EACH});
+    return add_note(b, s->once, &(struct touches){i, w->frame->regs, lane_0_of(b, w, site), cells, m, EACH});
 }
 
 bool simt_once_touch(const struct access *a, uint32_t m)
 {
     struct once *o = a->block->spans[a->insn->d2].once;
-    bool within = true;
-    EACH_LANE(l, m) within &= (a->at[l] - o->array->start) >> o->array->log < o->array->cells;
-    if (within && add_note(a->block, o, &(struct touches){a->insn, a->regs, a->me, a->at, 0, m, EACH})) return true;
+    uint64_t bytes = o->array->cells << o->array->log;
+    const struct elements e = {o->array->start, o->array->start, bytes - 1, 0, o->array->log};
+    uint32_t cells[SIMT_WARP + MORE_CELLS];
+    if (a->check->vectors->cells(a->at, m, &e, cells) &&
+        add_note(a->block, o, &(struct touches){a->insn, a->regs, a->me, cells, m, EACH}))
+        return true;
     simt_once_leave(a->block, o);
     return false;
 }

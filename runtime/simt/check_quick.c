@@ -175,6 +175,14 @@ static bool tries_again(const struct simt_check *c, const struct warp *w, const 
            simt_swaps_again(w, i, u64_at(w->frame->regs, i->a), m);
 }
 
+/* Is an access to global memory for check_access.c alone? */
+static inline bool wants_care(const struct block *b, unsigned site, const struct span *s)
+{
+    const struct site *x = &b->check->sites[site];
+    return atomic_load_explicit(&b->check->no_memory, memory_order_relaxed) || may_meet_copies(b, x->access) ||
+           (x->fetches && !s->quiet);
+}
+
 static bool check(struct warp *w, uint32_t pc, int64_t step, uint64_t first, uint64_t second, uint64_t more)
 {
     struct block *b = w->worker->observed;
@@ -184,22 +192,25 @@ static bool check(struct warp *w, uint32_t pc, int64_t step, uint64_t first, uin
     const struct insn *i = &w->code[pc];
     unsigned site = b->check->site_of[pc];
     const uint32_t m = step == QUICK_SCATTERED ? (uint32_t)first : FULL;
-    bool mine = step == QUICK_SCATTERED && i->space == PTX_GLOBAL && b->spans[i->d2].mine;
+    const struct span *span = &b->spans[i->d2];
+    const bool rows = i->space == PTX_GLOBAL && step != QUICK_SCATTERED;
+    const unsigned halves = rows ? (unsigned)(more >> 62) : 0; /* 0: both */
+    if (i->space == PTX_GLOBAL && span->once) {
+        if (wants_care(b, site, span)) return false;
+        if (rows ? simt_once_rows(w, i, site, step, at, lanes_of_halves(halves)) : simt_once_lanes(w, i, site, m))
+            return true;
+    }
+    bool mine = i->space == PTX_GLOBAL && !rows && span->mine;
     if (mine && !may_meet_copies(b, b->check->sites[site].access) && simt_race_own_again(w, i, site, m)) return true;
     bool steady = i->space == PTX_SHARED && is_steady(b, pc);
     if (steady && (step != QUICK_SCATTERED || !b->check->program->places[pc].unsteady)) return true;
     if (steady) return reads_still(b->check, w, i, m);
     if (step == QUICK_SCATTERED && is_among_atomics(b->check, w, i, m)) return true;
-    if (atomic_load_explicit(&b->check->no_memory, memory_order_relaxed)) return false;
+    if (i->space == PTX_GLOBAL ? wants_care(b, site, span)
+                               : atomic_load_explicit(&b->check->no_memory, memory_order_relaxed))
+        return false;
     if (i->space == PTX_SHARED && simt_shared_form(w, i, site, step, at, m, (uint32_t)more)) return true;
-    if (i->space == PTX_GLOBAL && may_meet_copies(b, b->check->sites[site].access)) return false;
-    if (b->check->sites[site].fetches && !b->spans[i->d2].quiet) return false;
-    bool rows = i->space == PTX_GLOBAL && step != QUICK_SCATTERED;
-    unsigned halves = rows ? (unsigned)(more >> 62) : 0; /* 0: both */
-    bool once = i->space == PTX_GLOBAL && b->spans[i->d2].once;
     if (step == QUICK_SCATTERED && tries_again(b->check, w, i, m)) return true;
-    if (once && !rows && simt_once_lanes(w, i, site, m)) return true;
-    if (once && rows && simt_once_rows(w, i, site, step, at, lanes_of_halves(halves))) return true;
     if (rows && simt_race_rows(w, i, site, step, at, halves)) {
         uint32_t count = (uint32_t)(more >> 32) & INT32_MAX >> 1;
         for (uint32_t k = 0; k < count; k++) simt_race_window(w, i, (uint32_t)more - 1 + k, step, at[halves / 2]);
@@ -225,13 +236,13 @@ static bool check_some(struct warp *w, uint32_t pc, int64_t step, const uint64_t
     const struct block *b = w->worker->observed;
     const struct insn *i = &w->code[pc];
     unsigned site = b->check->site_of[pc];
-    bool once = i->space == PTX_GLOBAL && b->spans[i->d2].once && !b->check->sites[site].fetches;
-    bool memory = !atomic_load_explicit(&b->check->no_memory, memory_order_relaxed), fits = once && memory;
+    bool once = i->space == PTX_GLOBAL && b->spans[i->d2].once;
     bool shared = i->space == PTX_SHARED && !is_steady(b, pc) && !simt_is_among_atomics(b->check, pc);
     w->pc = pc;
-    if (shared && memory && simt_shared_form(w, i, site, step, at, m, 1)) return true;
-    if (fits && !may_meet_copies(b, b->check->sites[site].access) && simt_once_rows(w, i, site, step, at, m))
+    if (shared && !atomic_load_explicit(&b->check->no_memory, memory_order_relaxed) &&
+        simt_shared_form(w, i, site, step, at, m, 1))
         return true;
+    if (once && !wants_care(b, site, &b->spans[i->d2]) && simt_once_rows(w, i, site, step, at, m)) return true;
     write_addresses(w, i, step, at);
     return check(w, pc, QUICK_SCATTERED, m, 0, more);
 }

@@ -94,38 +94,73 @@ static int64_t find_halves(const uint64_t *at, uint32_t m, uint32_t bytes, uint6
     return differ ? -1 : (int64_t)by;
 }
 
-static void find_cells(const uint64_t *at, uint32_t m, uint64_t more, unsigned log, uint32_t *cells)
+static bool within_room(const uint64_t *a, uint32_t m, uint64_t low, uint64_t room, uint64_t odd)
 {
 #ifdef __AVX512F__
-    const __m512i on = _mm512_set1_epi64((int64_t)more);
-    const __m128i by = _mm_cvtsi32_si128((int)log);
+    const __m512i from = _mm512_set1_epi64((long long)low), most = _mm512_set1_epi64((long long)room),
+                  none = _mm512_set1_epi64((long long)odd);
+    __mmask8 bad = 0;
+    for (int k = 0; k < SIMT_WARP; k += 8) {
+        __m512i v = _mm512_loadu_si512(a + k);
+        bad |= _mm512_mask_cmpgt_epu64_mask((__mmask8)(m >> k), _mm512_sub_epi64(v, from), most);
+        bad |= _mm512_mask_test_epi64_mask((__mmask8)(m >> k), v, none);
+    }
+#else
+    uint64_t bad = 0;
+    if (m == FULL)
+        for (int l = 0; l < SIMT_WARP; l++) bad |= (uint64_t)(a[l] - low > room) | (a[l] & odd);
+    else
+        for (int l = 0; l < SIMT_WARP; l++)
+            bad |= ((uint64_t)(a[l] - low > room) | (a[l] & odd)) & -(uint64_t)(m >> l & 1);
+#endif
+    return !bad;
+}
+
+static bool find_cells(const uint64_t *at, uint32_t m, const struct elements *e, uint32_t *cells)
+{
+#ifdef __AVX512F__
+    const __m512i start = _mm512_set1_epi64((int64_t)e->start), low = _mm512_set1_epi64((int64_t)e->low),
+                  room = _mm512_set1_epi64((int64_t)e->room), odd = _mm512_set1_epi64((int64_t)e->odd);
+    const __m128i by = _mm_cvtsi32_si128((int)e->log);
+    __mmask8 bad = 0;
     for (int l = 0; l < SIMT_WARP; l += 8, m >>= 8) {
-        __m512i v = _mm512_srl_epi64(_mm512_add_epi64(_mm512_loadu_si512(at + l), on), by);
-        __m256i cell = _mm512_cvtepi64_epi32(v);
-        uint32_t here = m & 0xff;
-        if (here != 0xff) cell = _mm256_maskz_compress_epi32((__mmask8)here, cell);
+        const __mmask8 here = (__mmask8)m;
+        __m512i v = _mm512_loadu_si512(at + l);
+        bad |= _mm512_mask_cmpgt_epu64_mask(here, _mm512_sub_epi64(v, low), room);
+        bad |= _mm512_mask_test_epi64_mask(here, v, odd);
+        __m256i cell = _mm512_cvtepi64_epi32(_mm512_srl_epi64(_mm512_sub_epi64(v, start), by));
+        if (here != 0xff) cell = _mm256_maskz_compress_epi32(here, cell);
         _mm256_storeu_si256((__m256i *)(void *)cells, cell);
         cells += __builtin_popcount(here);
     }
+    return !bad;
 #else
+    if (!within_room(at, m, e->low, e->room, e->odd)) return false;
     if (m == FULL)
-        for (int l = 0; l < SIMT_WARP; l++) cells[l] = (uint32_t)((at[l] + more) >> log);
+        for (int l = 0; l < SIMT_WARP; l++) cells[l] = (uint32_t)((at[l] - e->start) >> e->log);
     else
-        EACH_LANE(l, m) *cells++ = (uint32_t)((at[l] + more) >> log);
+        EACH_LANE(l, m) *cells++ = (uint32_t)((at[l] - e->start) >> e->log);
+    return true;
 #endif
 }
 
 /* No branch asks whether words come again: those of lanes far apart miss the nearest cache, which no lane's should wait
  * for. */
-static bool mark_cells(uint64_t *bits, const uint32_t *at, unsigned n, uint64_t ones)
+static inline __attribute__((always_inline)) uint64_t mark_each(uint64_t *bits, const uint32_t *at, unsigned n,
+                                                                uint64_t ones)
 {
     uint64_t again = 0;
     for (unsigned k = 0; k < n; k++) {
-        uint64_t *word = &bits[at[k] / 64], here = ones << at[k] % 64, was = *word;
-        again |= was & here;
-        *word = was | here;
+        uint64_t *word = &bits[at[k] / 64], was = *word;
+        again |= was >> at[k] % 64;
+        *word = was | ones << at[k] % 64;
     }
-    return again;
+    return again & ones;
+}
+
+static bool mark_cells(uint64_t *bits, const uint32_t *at, unsigned n, uint64_t ones)
+{
+    return ones == 1 ? mark_each(bits, at, n, 1) : mark_each(bits, at, n, ones);
 }
 
 static bool are_rising(const uint32_t *from)
@@ -153,28 +188,6 @@ static bool are_rising(const uint32_t *from)
     }
 ROWS(rows32, uint32_t)
 ROWS(rows64, uint64_t)
-
-static bool within_room(const uint64_t *a, uint32_t m, uint64_t low, uint64_t room, uint64_t odd)
-{
-#ifdef __AVX512F__
-    const __m512i from = _mm512_set1_epi64((long long)low), most = _mm512_set1_epi64((long long)room),
-                  none = _mm512_set1_epi64((long long)odd);
-    __mmask8 bad = 0;
-    for (int k = 0; k < SIMT_WARP; k += 8) {
-        __m512i v = _mm512_loadu_si512(a + k);
-        bad |= _mm512_mask_cmpgt_epu64_mask((__mmask8)(m >> k), _mm512_sub_epi64(v, from), most);
-        bad |= _mm512_mask_test_epi64_mask((__mmask8)(m >> k), v, none);
-    }
-#else
-    uint64_t bad = 0;
-    if (m == FULL)
-        for (int l = 0; l < SIMT_WARP; l++) bad |= (uint64_t)(a[l] - low > room) | (a[l] & odd);
-    else
-        for (int l = 0; l < SIMT_WARP; l++)
-            bad |= ((uint64_t)(a[l] - low > room) | (a[l] & odd)) & -(uint64_t)(m >> l & 1);
-#endif
-    return !bad;
-}
 
 static bool find_words(uint32_t *at, const uint32_t *from, uint32_t m, uint32_t on, uint32_t room, uint32_t odd,
                        uint32_t log)
