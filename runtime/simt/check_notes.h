@@ -66,7 +66,7 @@ static inline void cells_of(unsigned apart, uint32_t lanes, const char *at, uint
     }
 }
 
-/* Bits of cells, 64 of each side by side: which were touched, and, where several threads may load one, which were
+/* Bits of cells, one plane behind the other: which were touched, and, where several threads may load one, which were
  * stored to and which several have loaded. */
 enum plane { TOUCHED, STORED, LOADED, PLANES };
 
@@ -78,6 +78,11 @@ static inline size_t planes_of(const struct once_array *x)
 static inline size_t words_of(const struct once_array *x)
 {
     return x->cells / 64 + 2; /* what is marked by steps may go on in the next word */
+}
+
+static inline uint64_t *plane_of(const struct once *o, enum plane p)
+{
+    return o->touched + p * words_of(o->array);
 }
 
 #endif

@@ -17,6 +17,7 @@
 #include "runtime/memory.h"
 #include "runtime/simt/check_cells.h"
 #include "runtime/simt/check_notes.h"
+#include "runtime/simt/jit.h"
 #include "runtime/simt/tally.h"
 
 #define KEPT_CHUNKS 64   /* for the next launch */
@@ -245,117 +246,125 @@ static inline uint64_t spread(uint64_t x, unsigned apart)
     }
 }
 
-/* Cells of lanes as bits of words, of which some may come again. */
-struct words {
-    unsigned count;
-    uint32_t at[SIMT_WARP];
-    uint64_t bits[SIMT_WARP], before[SIMT_WARP]; /* before: those that were touched then */
+/* Cells of lanes of a half that are equally far apart, as bits of a word and the next one. */
+struct row {
+    uint64_t at, low, high;
+    uint64_t again; /* those in `low` that several lanes have */
 };
 
-static inline void add_word(struct words *w, uint32_t at, uint64_t bits)
+/* No branch asks whether they go on in the next word, which nobody could foresee. */
+static inline __attribute__((always_inline)) struct row row_of(const struct touches *s, unsigned half)
 {
-    w->at[w->count] = at;
-    w->bits[w->count++] = bits;
+    uint32_t lanes = s->lanes >> 16 * half & 0xffff;
+    if (!lanes) return (struct row){0};
+    uint32_t one = (uint32_t)__builtin_ctz(lanes), cell = s->cells[half] + one * s->apart;
+    uint64_t bits = spread(lanes >> one, s->apart), low = bits << cell % 64;
+    return (struct row){cell / 64, low, bits >> 1 >> (63 - cell % 64), !s->apart && lanes & (lanes - 1) ? low : 0};
 }
 
-/* Of lanes that are equally far apart. No branch asks whether they go on in the next word, which nobody could foresee.
- */
-static inline __attribute__((always_inline)) void find_words(const struct touches *s, struct words *w)
+/* Sets them. Which of them were set before, or are several lanes'. */
+static inline __attribute__((always_inline)) struct row set(struct row r, uint64_t *bits)
 {
-    w->count = 0;
-    for (unsigned h = 0; h < 2; h++) {
-        uint32_t lanes = s->lanes >> 16 * h & 0xffff;
-        if (!lanes) continue;
-        uint32_t one = (uint32_t)__builtin_ctz(lanes), cell = s->cells[h] + one * s->apart;
-        uint64_t bits = spread(lanes >> one, s->apart);
-        add_word(w, cell / 64, bits << cell % 64);
-        add_word(w, cell / 64 + 1, bits >> 1 >> (63 - cell % 64));
-        if (!s->apart && lanes & (lanes - 1)) add_word(w, cell / 64, bits << cell % 64); /* others of them, too */
-    }
+    uint64_t low = bits[r.at], high = bits[r.at + 1];
+    bits[r.at] = low | r.low;
+    bits[r.at + 1] = high | r.high;
+    return (struct row){r.at, (low & r.low) | r.again, high & r.high, r.again};
 }
 
-/* Sets them. Were some before? */
-static inline bool set(const struct words *w, uint64_t *bits)
+static inline __attribute__((always_inline)) bool is_any(struct row r)
 {
-    uint64_t any = 0;
-    for (unsigned k = 0; k < w->count; k++) {
-        uint64_t *word = &bits[w->at[k]];
-        any |= *word & w->bits[k];
-        *word |= w->bits[k];
-    }
-    return any;
+    return r.low | r.high;
+}
+
+/* Are some of them set? Or not? */
+static inline bool some_are(struct row r, const uint64_t *bits)
+{
+    return (bits[r.at] & r.low) | (bits[r.at + 1] & r.high);
+}
+
+static inline bool some_are_not(struct row r, const uint64_t *bits)
+{
+    return (~bits[r.at] & r.low) | (~bits[r.at + 1] & r.high);
 }
 
 /* Notes that cells are touched. False: some were before. */
 static inline bool mark(const struct simt_check *c, const struct touches *s, const struct once *o, unsigned n)
 {
     unsigned each = cells_touched(s->insn, o);
-    struct words w;
     if (s->apart == EACH) return !c->vectors->mark(o->touched, s->cells, n, (UINT64_C(1) << each) - 1);
     if (s->apart == each && s->lanes == FULL)
         return !(mark_row(o->touched, s->cells[0], 16 * each) | mark_row(o->touched, s->cells[1], 16 * each));
-    find_words(s, &w);
-    return !set(&w, o->touched);
+    struct row a = set(row_of(s, 0), o->touched), b = set(row_of(s, 1), o->touched);
+    return !(is_any(a) | is_any(b));
 }
 
 /* ---- cells that threads may share ---- */
-enum marked { MARK_LEFT, MARK_NEW, MARK_KNOWN }; /* the list can't say it; it is to say it; it says enough */
+/* The list can't say it; it is to say it; and from now on several have loaded it; or it says enough. */
+enum marked { MARK_LEFT, MARK_NEW, MARK_SHARED, MARK_KNOWN };
 
-static inline uint64_t *planes_at(const struct once *o, uint32_t at)
+/* Lanes come to cells again, some of which were stored to, or loaded by several. Can the list have it, and what is it
+ * to say? */
+static enum marked mark_again(const struct touches *s, struct once *o, bool stored, bool loaded, unsigned n)
 {
-    return o->touched + (size_t)PLANES * at;
-}
-
-/* Have several threads loaded all of them? */
-static inline bool are_loaded(const struct words *w, const struct once *o)
-{
-    uint64_t other = 0;
-    for (unsigned k = 0; k < w->count; k++) other |= w->bits[k] & ~planes_at(o, w->at[k])[LOADED];
-    return !other;
-}
-
-/* What was known of some of the cells; notes in one pass that they are touched. */
-static inline void set_shared(struct words *w, const struct once *o, bool store, bool known[PLANES])
-{
-    uint64_t was[PLANES] = {0};
-    for (unsigned k = 0; k < w->count; k++) {
-        uint64_t *word = planes_at(o, w->at[k]), bits = w->bits[k];
-        was[TOUCHED] |= w->before[k] = word[TOUCHED] & bits;
-        was[STORED] |= word[STORED] & bits;
-        was[LOADED] |= word[LOADED] & bits;
-        word[TOUCHED] |= bits;
-        if (store) word[STORED] |= bits;
-    }
-    for (unsigned k = 0; k < PLANES; k++) known[k] = was[k] != 0;
-}
-
-static inline __attribute__((always_inline)) enum marked mark_shared(const struct touches *s, struct once *o,
-                                                                     unsigned n)
-{
-    bool store = s->insn->memory == MEMORY_STORE, known[PLANES];
-    uint64_t ones = (UINT64_C(1) << cells_touched(s->insn, o)) - 1;
-    struct words w;
-    if (s->apart != EACH) {
-        find_words(s, &w);
-    } else {
-        w.count = 0;
-        for (unsigned k = 0; k < n; k++) add_word(&w, s->cells[k] / 64, ones << s->cells[k] % 64);
-    }
-    if (!store && are_loaded(&w, o)) return MARK_KNOWN;
-    set_shared(&w, o, store, known);
-    if (!known[TOUCHED]) return MARK_NEW;
+    bool store = s->insn->memory == MEMORY_STORE;
     if (++o->repeated > o->array->cells / 2) return MARK_LEFT;
-    if (touch_again(o, s, n)) return store && known[LOADED] ? MARK_LEFT : MARK_NEW;
-    if (store || known[STORED]) return MARK_LEFT;
-    for (unsigned k = 0; k < w.count; k++) planes_at(o, w.at[k])[LOADED] |= w.before[k];
+    if (touch_again(o, s, n)) return store && loaded ? MARK_LEFT : MARK_NEW;
+    return store || stored ? MARK_LEFT : MARK_SHARED;
+}
+
+/* Of lanes in rows, where `again` says what was touched. */
+static __attribute__((noinline)) enum marked mark_rows_again(const struct touches *s, struct once *o, struct row a,
+                                                             struct row b, const struct row again[2])
+{
+    uint64_t *stored = plane_of(o, STORED), *loaded = plane_of(o, LOADED);
+    bool store = s->insn->memory == MEMORY_STORE;
+    if (!store && !some_are_not(a, loaded) && !some_are_not(b, loaded)) return MARK_KNOWN;
+    bool was_stored = some_are(a, stored) || some_are(b, stored),
+         was_loaded = some_are(a, loaded) || some_are(b, loaded);
+    if (store) set(a, stored), set(b, stored);
+    enum marked marked = mark_again(s, o, was_stored, was_loaded, 2);
+    if (marked == MARK_SHARED) set(again[0], loaded), set(again[1], loaded);
+    return marked;
+}
+
+static inline __attribute__((always_inline)) enum marked mark_rows(const struct touches *s, struct once *o)
+{
+    uint64_t *touched = plane_of(o, TOUCHED), *stored = plane_of(o, STORED);
+    const struct row a = row_of(s, 0), b = row_of(s, 1), a_again = set(a, touched), b_again = set(b, touched);
+    if (is_any(a_again) | is_any(b_again)) return mark_rows_again(s, o, a, b, (const struct row[]){a_again, b_again});
+    if (s->insn->memory == MEMORY_STORE) set(a, stored), set(b, stored);
     return MARK_NEW;
+}
+
+/* Of lanes that are anywhere. */
+static enum marked mark_each(const struct touches *s, struct once *o, unsigned n)
+{
+    uint64_t *touched = plane_of(o, TOUCHED), *stored = plane_of(o, STORED), *loaded = plane_of(o, LOADED);
+    uint64_t ones = (UINT64_C(1) << cells_touched(s->insn, o)) - 1, again[SIMT_WARP], other = 0;
+    uint64_t was_touched = 0, was_stored = 0, was_loaded = 0;
+    bool store = s->insn->memory == MEMORY_STORE;
+    for (unsigned k = 0; k < n; k++) other |= ones << s->cells[k] % 64 & ~loaded[s->cells[k] / 64];
+    if (!store && !other) return MARK_KNOWN;
+    for (unsigned k = 0; k < n; k++) {
+        uint32_t at = s->cells[k] / 64;
+        uint64_t bits = ones << s->cells[k] % 64;
+        was_touched |= again[k] = touched[at] & bits;
+        was_stored |= stored[at] & bits;
+        was_loaded |= loaded[at] & bits;
+        touched[at] |= bits;
+        if (store) stored[at] |= bits;
+    }
+    if (!was_touched) return MARK_NEW;
+    enum marked marked = mark_again(s, o, was_stored, was_loaded, n);
+    for (unsigned k = 0; marked == MARK_SHARED && k < n; k++) loaded[s->cells[k] / 64] |= again[k];
+    return marked;
 }
 
 /* Notes that the lanes touch cells. */
 static inline __attribute__((always_inline)) enum marked mark_lanes(const struct simt_check *c, const struct touches *s,
                                                                     struct once *o, unsigned n)
 {
-    if (o->array->shares) return mark_shared(s, o, n);
+    if (o->array->shares) return s->apart == EACH ? mark_each(s, o, n) : mark_rows(s, o);
     bool ok = !o->array->loads || !touch_again(o, s, n) ? mark(c, s, o, n) : ++o->repeated <= o->array->cells;
     return ok ? MARK_NEW : MARK_LEFT;
 }
@@ -388,7 +397,7 @@ static inline __attribute__((always_inline)) bool try_note(struct block *b, stru
     char *at = x->notes + x->used, *values = at + sizeof(struct note) + bytes_of_cells(count);
     struct note *n = (struct note *)(void *)at;
     enum marked marked = mark_lanes(c, s, o, count);
-    if (marked != MARK_NEW) return marked == MARK_KNOWN;
+    if (marked == MARK_LEFT || marked == MARK_KNOWN) return marked == MARK_KNOWN;
     *n = (struct note){i, s->me, s->lanes, {0}, s->apart};
     memcpy(n->block, b->worker->block, sizeof n->block);
     copy_cells((uint32_t *)(void *)(n + 1), s->cells, count);
@@ -412,7 +421,7 @@ static bool add_note(struct block *b, struct once *o, const struct touches *s)
 
 /* Of lanes whose elements are so many bytes apart in each half, -1 if these differ: by how many cells, EACH if a note
  * can't say it. */
-static unsigned apart_of(const struct insn *i, const struct once *o, int64_t step)
+static inline __attribute__((always_inline)) unsigned apart_of(const struct insn *i, const struct once *o, int64_t step)
 {
     unsigned each = cells_touched(i, o), log = o->array->log;
     if (each > 1) return !o->array->shares && step == (int64_t)each << log ? each : EACH;
@@ -449,6 +458,18 @@ bool simt_once_rows(const struct warp *w, const struct insn *i, unsigned site, i
     const unsigned log = s->once->array->log;
     const uint32_t cells[2] = {(uint32_t)((at[0] - start) >> log), (uint32_t)((at[1] - start) >> log)};
     return add_note(b, s->once, &(struct touches){i, w->frame->regs, lane_0_of(b, w, site), cells, m, apart});
+}
+
+void simt_once_window(const struct warp *w, const struct insn *i, uint32_t range)
+{
+    const struct block *b = w->worker->observed;
+    const struct span *s = &b->spans[i->d2];
+    struct jit_range *r = &w->worker->jit_ranges[range];
+    const struct once_array *x = s->once->array;
+    if (r->known || !x->shares || x->log != 2 || x->start % 32 || s->high - s->low < LISTED_BYTES) return;
+    r->listed = s->low;
+    r->listed_room = s->high - s->low - LISTED_BYTES + 1;
+    r->known = (uint64_t)(uintptr_t)plane_of(s->once, LOADED) - x->start / 32;
 }
 
 /* Can a note say it by steps, as far as the first two lanes tell, where all are there? */

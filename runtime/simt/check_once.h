@@ -43,6 +43,8 @@ bool simt_once_lanes(const struct warp *w, const struct insn *i, unsigned site, 
 /* The same of lanes of each half that are `step` bytes apart: lanes 0 and 16 would be at at[]. */
 bool simt_once_rows(const struct warp *w, const struct insn *i, unsigned site, int64_t step, const uint64_t at[2],
                     uint32_t m);
+/* Tells generated code, by the range of that number, what it need not ask of this instruction. */
+void simt_once_window(const struct warp *w, const struct insn *i, uint32_t range);
 /* Lanes m touch such a span. False: nothing was done, it is one no longer. */
 bool simt_once_touch(const struct access *a, uint32_t m);
 /* What the worker touched there goes to the records, from now on at once. */

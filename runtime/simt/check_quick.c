@@ -183,23 +183,18 @@ static inline bool wants_care(const struct block *b, unsigned site, const struct
            (x->fetches && !s->quiet);
 }
 
-static bool check(struct warp *w, uint32_t pc, int64_t step, uint64_t first, uint64_t second, uint64_t more)
+/* Not in lists. */
+static __attribute__((noinline)) bool check_records(struct warp *w, const struct insn *i, int64_t step,
+                                                    const uint64_t at[2], uint64_t more)
 {
     struct block *b = w->worker->observed;
-    const uint64_t at[2] = {first, second};
     struct access a;
-    w->pc = pc;
-    const struct insn *i = &w->code[pc];
+    const uint32_t pc = (uint32_t)w->pc;
     unsigned site = b->check->site_of[pc];
-    const uint32_t m = step == QUICK_SCATTERED ? (uint32_t)first : FULL;
+    const uint32_t m = step == QUICK_SCATTERED ? (uint32_t)at[0] : FULL;
     const struct span *span = &b->spans[i->d2];
     const bool rows = i->space == PTX_GLOBAL && step != QUICK_SCATTERED;
     const unsigned halves = rows ? (unsigned)(more >> 62) : 0; /* 0: both */
-    if (i->space == PTX_GLOBAL && span->once) {
-        if (wants_care(b, site, span)) return false;
-        if (rows ? simt_once_rows(w, i, site, step, at, lanes_of_halves(halves)) : simt_once_lanes(w, i, site, m))
-            return true;
-    }
     bool mine = i->space == PTX_GLOBAL && !rows && span->mine;
     if (mine && !may_meet_copies(b, b->check->sites[site].access) && simt_race_own_again(w, i, site, m)) return true;
     bool steady = i->space == PTX_SHARED && is_steady(b, pc);
@@ -230,6 +225,24 @@ static bool check(struct warp *w, uint32_t pc, int64_t step, uint64_t first, uin
     return true;
 }
 
+static bool check(struct warp *w, uint32_t pc, int64_t step, const uint64_t at[2], uint64_t more)
+{
+    const struct block *b = w->worker->observed;
+    const struct insn *i = &w->code[pc];
+    const struct span *span = &b->spans[i->d2];
+    w->pc = pc;
+    if (i->space == PTX_GLOBAL && span->once) {
+        unsigned site = b->check->site_of[pc];
+        if (wants_care(b, site, span)) return false;
+        if (step == QUICK_SCATTERED ? simt_once_lanes(w, i, site, (uint32_t)at[0])
+                                    : simt_once_rows(w, i, site, step, at, lanes_of_halves((unsigned)(more >> 62)))) {
+            if (step != QUICK_SCATTERED && more << 32) simt_once_window(w, i, (uint32_t)more - 1);
+            return true;
+        }
+    }
+    return check_records(w, i, step, at, more);
+}
+
 /* Of lanes m by equal steps. */
 static bool check_some(struct warp *w, uint32_t pc, int64_t step, const uint64_t at[2], uint32_t m, uint64_t more)
 {
@@ -244,7 +257,7 @@ static bool check_some(struct warp *w, uint32_t pc, int64_t step, const uint64_t
         return true;
     if (once && !wants_care(b, site, &b->spans[i->d2]) && simt_once_rows(w, i, site, step, at, m)) return true;
     write_addresses(w, i, step, at);
-    return check(w, pc, QUICK_SCATTERED, m, 0, more);
+    return check(w, pc, QUICK_SCATTERED, (const uint64_t[]){m, 0}, more);
 }
 
 /* Of those lanes that have threads; the others repeat them. */
@@ -255,7 +268,7 @@ static bool check_threads(struct warp *w, uint64_t pc, int64_t step, const uint6
     bool scattered = step == QUICK_SCATTERED, row = !scattered && !(pc & QUICK_SOME);
     uint32_t m = w->threads & (scattered ? (uint32_t)at[0] : row ? FULL : w->parted);
     if (!m) return true;
-    if (scattered) return check(w, (uint32_t)pc, step, m, 0, more);
+    if (scattered) return check(w, (uint32_t)pc, step, (const uint64_t[]){m, 0}, more);
     if (!check_some(w, (uint32_t)pc, step, at, m, row ? 0 : more)) return false;
     if (row && i->space == PTX_GLOBAL && more << 32 && at[0] - s->low < s->high - s->low)
         simt_race_window(w, i, (uint32_t)more - 1, step, at[0]);
@@ -267,7 +280,7 @@ bool simt_check_quick(struct warp *w, uint64_t pc, int64_t step, uint64_t first,
     const uint64_t at[2] = {first, second};
     if (w->exists != w->threads) return check_threads(w, pc, step, at, more);
     if (pc & QUICK_SOME) return check_some(w, (uint32_t)pc, step, at, w->parted, more);
-    return check(w, (uint32_t)pc, step, first, second, more);
+    return check(w, (uint32_t)pc, step, at, more);
 }
 
 /* Loads of lanes m from memory where nobody can race and all was written, as where the instruction was last. */

@@ -131,11 +131,11 @@ static bool have_met(const struct simt_check *c, unsigned k)
 {
     uint64_t *all = NULL, met = 0;
     const struct once_array *x = &c->once[k];
-    size_t planes = planes_of(x), words = words_of(x) * planes, stored = x->shares ? STORED : TOUCHED;
+    size_t words = words_of(x), stored = x->shares ? STORED * words : 0;
     for (struct block *b = c->blocks; b; b = b->next) {
         uint64_t *mine = b->once[k].touched;
         if (!mine) continue;
-        for (size_t w = 0; all && w < words; w += planes) {
+        for (size_t w = 0; all && w < words; w++) {
             met |= (all[w] & mine[w + stored]) | (all[w + stored] & mine[w]);
             mine[w] |= all[w];
             if (stored) mine[w + stored] |= all[w + stored];

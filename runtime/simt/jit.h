@@ -28,7 +28,11 @@ struct jit_range {
     uint64_t last;        /* where it began, of loads in loops */
     uint64_t lines, site; /* of watched accesses: from an address's line to its record, 0 where all may read without;
                              what the observer calls it */
+    uint64_t listed, listed_room, known; /* known: an address to which that of 32 bytes of memory is added, 0: none; bit
+                                            n there says that loads of word n are nothing new, as far as they are at
+                                            `listed` + n, n below `listed_room` */
 };
+#define LISTED_BYTES 64 /* that such loads may be of */
 
 /* The code of a program's entry for blocks of this shape, generated at the first call: for launches that nobody
  * watches, or for those whose observer has `quick`, which watches the same in all launches of a program. NULL where

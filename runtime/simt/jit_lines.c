@@ -143,6 +143,39 @@ static void compare_all_lines(struct jit *j, const struct jit_insn *n, const int
     if (!same && !(step && on)) compare_lines(j, bases[1], imm + skip, half, !step, range, miss);
 }
 
+/* Jumps where the observer's bits say that loads of words, by steps of one or none, are nothing new. */
+static void pass_known(struct jit *j, const struct jit_insn *n, const int bases[2], struct jit_form f, uint32_t range,
+                       int fine)
+{
+    struct x86 *x = &j->x;
+    const int64_t skip = f.kind == FORM_LINEAR ? f.skip : 0;
+    int ask = x86_label(x);
+    if (n->i->size != 4 || n->i->count != 1) return;
+    x86_rm(x, ALU_MOV, true, RDX, OF_RANGE(known));
+    x86_test(x, true, RDX, RDX);
+    x86_jump_if(x, CC_E, ask);
+    for (int h = 0; h < (halves_agree(f) ? 1 : 2); h++) {
+        x86_lea(x, true, RCX, x86_at(bases[h], (int32_t)(n->i->imm + (h ? skip : 0))));
+        x86_test_imm(x, RCX, 3);
+        x86_jump_if(x, CC_NE, ask);
+        x86_rr(x, ALU_MOV, true, RAX, RCX);
+        x86_rm(x, ALU_SUB, true, RAX, OF_RANGE(listed));
+        x86_rm(x, ALU_CMP, true, RAX, OF_RANGE(listed_room));
+        x86_jump_if(x, CC_AE, ask);
+        x86_rr(x, ALU_MOV, true, RAX, RCX);
+        x86_shift_imm(x, SHIFT_RIGHT, true, RAX, 5);
+        x86_rm(x, ALU_MOV, false, RAX, x86_at_index(RDX, RAX, 0));
+        x86_shift_imm(x, SHIFT_RIGHT, false, RCX, 2);
+        x86_imm(x, ALU_AND, false, RCX, 7);
+        x86_shift_cl(x, SHIFT_RIGHT, false, RAX);
+        x86_unary(x, UNARY_NOT, false, RAX);
+        x86_test_imm(x, RAX, form_step(f) ? 0xffff : 1);
+        x86_jump_if(x, CC_NE, ask);
+    }
+    x86_jump(x, fine);
+    x86_bind(x, ask);
+}
+
 /* ---- rows that begin where lines do ---- */
 struct row_kind {
     bool write, pair; /* two lines, the first of which has the lock of both */
@@ -391,6 +424,7 @@ void simt_jit_lines(struct jit *j, const struct jit_insn *n, const int bases[2],
     x86_bind(x, fine);
     x->now = X86_COLD;
     x86_bind(x, miss);
+    pass_known(j, n, bases, f, range, fine);
     simt_jit_call_quick(j, n, bases, f, ranges << 32 | (range + 1), leave);
     x86_jump(x, fine);
     x->now = X86_HOT;
