@@ -76,14 +76,9 @@ struct search {
     const struct kn_program *program;
     short owner[KN_MAX_NODES]; /* the root of the group that alone wants a node; of a member its own */
     bool member[KN_MAX_NODES];
-    int8_t wide[KN_MAX_NODES]; /* of roots: whether the group's numbers are float64; -1: not known */
+    int8_t type[KN_MAX_NODES]; /* of roots: enum rt_dtype of the group's numbers; -1: not known */
     short size[KN_MAX_NODES];  /* of roots */
 };
-
-static bool is_number(enum rt_dtype t)
-{
-    return t == RT_FLOAT32 || t == RT_FLOAT64;
-}
 
 /* How integers of a dtype lie in the plan's blocks; 0: not as code takes them. */
 static int integers(const struct kn_plan *plan, enum rt_dtype t)
@@ -96,28 +91,49 @@ static int integers(const struct kn_plan *plan, enum rt_dtype t)
     return kinds[t] && !kn_plan_as_stored(plan, t) ? kinds[kn_classes[kn_class_of(t)].dtype] : kinds[t];
 }
 
+/* Numbers of a dtype can be in a group: floats, and integers where they lie in blocks as in memory. */
+static bool is_number(const struct kn_plan *plan, enum rt_dtype t)
+{
+    if (t == RT_FLOAT32 || t == RT_FLOAT64) return true;
+    return (t == RT_UINT32 || integers(plan, t)) && kn_plan_as_stored(plan, t);
+}
+
 /* A conversion of truths, or to float32 of integers that it holds. */
 static bool makes_numbers(const struct kn_plan *plan, const struct kn_node *n)
 {
-    if (n->kind != KN_NODE_CONVERT || !is_number(n->dtype)) return false;
+    if (n->kind != KN_NODE_CONVERT || !is_number(plan, n->dtype)) return false;
     const enum rt_dtype from = plan->program->nodes[n->args[0]].dtype;
     return from == RT_BOOL || (n->dtype == RT_FLOAT32 && integers(plan, from));
 }
 
-/* Whether the node can be in a group, and of which numbers: *wide is -1 where it says nothing of them. */
-static bool is_able(const struct kn_plan *plan, const struct kn_node *n, int *wide)
+/* The operation as chains have it. */
+static enum kn_op op_of(const struct kn_node *n)
+{
+    if (n->dtype != RT_BOOL) return n->op;
+    switch (n->op) {
+    case KN_BITWISE_AND: return KN_LOGICAL_AND;
+    case KN_BITWISE_OR: return KN_LOGICAL_OR;
+    case KN_BITWISE_XOR: return KN_LOGICAL_XOR;
+    case KN_BITWISE_NOT: return KN_LOGICAL_NOT;
+    default: return n->op;
+    }
+}
+
+/* Whether the node can be in a group, and of which numbers: *type is -1 where it says nothing of them. */
+static bool is_able(const struct kn_plan *plan, const struct kn_node *n, int *type)
 {
     const struct kn_program *p = plan->program;
-    const enum rt_dtype first =
-        n->kind == KN_NODE_OP || n->kind == KN_NODE_CONVERT ? p->nodes[n->args[0]].dtype : RT_BOOL;
-    *wide = n->dtype == RT_FLOAT64;
+    *type = (int)n->dtype;
     if (makes_numbers(plan, n)) return true;
     if (n->kind != KN_NODE_OP) return false;
-    switch (kn_chain_kind(n->op)) {
-    case KN_CHAIN_NUMBERS: return is_number(n->dtype) && first == n->dtype;
-    case KN_CHAIN_CHOOSES: return is_number(n->dtype) && first == RT_BOOL;
-    case KN_CHAIN_COMPARES: *wide = first == RT_FLOAT64; return is_number(first);
-    case KN_CHAIN_LOGIC: *wide = -1; return n->dtype == RT_BOOL && first == RT_BOOL;
+    const enum rt_dtype first = p->nodes[n->args[0]].dtype, t = n->dtype == RT_BOOL ? first : n->dtype;
+    if (t != RT_BOOL && !is_number(plan, t)) return false;
+    *type = t == RT_BOOL ? -1 : (int)t;
+    switch (kn_chain_kind(op_of(n), t)) {
+    case KN_CHAIN_NUMBERS: return t != RT_BOOL && first == n->dtype;
+    case KN_CHAIN_CHOOSES: return t != RT_BOOL && first == RT_BOOL;
+    case KN_CHAIN_COMPARES: return t != RT_BOOL;
+    case KN_CHAIN_LOGIC: return n->dtype == RT_BOOL && first == RT_BOOL;
     default: return false;
     }
 }
@@ -139,21 +155,21 @@ static void find(struct search *s, int most)
     s->owner[p->count - 1] = SEVERAL;
     for (int i = p->count; i-- > 0;) {
         const struct kn_node *n = &p->nodes[i];
-        int wide;
+        int type;
         s->member[i] = false;
         if (s->owner[i] == NOBODY) continue;
         if (kn_node_answer(p, n) >= 0) continue;
-        if (!is_able(s->plan, n, &wide)) {
+        if (!is_able(s->plan, n, &type)) {
             want(s, n, SEVERAL);
             continue;
         }
         const short root = s->owner[i];
-        if (root < 0 || (wide >= 0 && s->wide[root] >= 0 && s->wide[root] != wide) || s->size[root] >= most) {
+        if (root < 0 || (type >= 0 && s->type[root] >= 0 && s->type[root] != type) || s->size[root] >= most) {
             s->owner[i] = (short)i;
-            s->wide[i] = (int8_t)wide;
+            s->type[i] = (int8_t)type;
             s->size[i] = 0;
-        } else if (wide >= 0) {
-            s->wide[root] = (int8_t)wide;
+        } else if (type >= 0) {
+            s->type[root] = (int8_t)type;
         }
         s->member[i] = true;
         s->size[s->owner[i]]++;
@@ -165,7 +181,7 @@ static void find(struct search *s, int most)
 static int input_of(const struct kn_plan *plan, int node, struct kn_group *g, struct kn_chain *c)
 {
     const struct kn_node *nodes = plan->program->nodes, *n = &nodes[node];
-    const bool same = is_number(n->dtype) && kn_plan_is_fixed(plan, n);
+    const bool same = n->dtype == (enum rt_dtype)c->type && kn_plan_is_fixed(plan, n);
     const bool number = same && n->kind == KN_NODE_NUMBER;
     char bytes[sizeof *g->number] = {0};
     if (number) kn_fill_stored(bytes, n->dtype, &n->number, 1);
@@ -174,10 +190,10 @@ static int input_of(const struct kn_plan *plan, int node, struct kn_group *g, st
         if (g->input[k] == node || (other && memcmp(bytes, g->number[k], sizeof bytes) == 0)) return k;
     }
     if (g->inputs == KN_CODE_INPUTS) return -1;
-    c->input[g->inputs] = (uint8_t)(n->dtype == RT_BOOL   ? KN_CHAIN_TRUTHS
-                                    : same                ? KN_CHAIN_SAME
-                                    : is_number(n->dtype) ? KN_CHAIN_STREAM
-                                                          : integers(plan, n->dtype));
+    c->input[g->inputs] = (uint8_t)(n->dtype == RT_BOOL                  ? KN_CHAIN_TRUTHS
+                                    : same                               ? KN_CHAIN_SAME
+                                    : n->dtype == (enum rt_dtype)c->type ? KN_CHAIN_STREAM
+                                                                         : integers(plan, n->dtype));
     g->same |= (uint32_t)same << g->inputs;
     memcpy(g->number[g->inputs], bytes, sizeof bytes);
     g->input[g->inputs] = (short)node;
@@ -190,12 +206,12 @@ static bool describe(const struct search *s, int root, struct kn_group *g, struc
     memset(c, 0, sizeof *c);
     g->inputs = 0;
     g->same = 0;
-    c->wide = s->wide[root] > 0;
+    c->type = (uint8_t)s->type[root];
     for (int i = 0; i <= root; i++) {
         const struct kn_node *n = &s->program->nodes[i];
         if (!s->member[i] || s->owner[i] != root) continue;
         struct kn_chain_item *item = &c->item[c->count];
-        item->op = n->kind == KN_NODE_OP ? (uint8_t)n->op : KN_CHAIN_NUMBER;
+        item->op = n->kind == KN_NODE_OP ? (uint8_t)op_of(n) : KN_CHAIN_NUMBER;
         for (int k = 0; k < kn_node_arity(n); k++) {
             const int arg = n->args[k];
             if (s->member[arg] && s->owner[arg] == root) {
@@ -220,7 +236,7 @@ static bool take_groups(struct kn_plan *plan, const struct search *s)
     for (int i = s->program->count; i-- > 0 && plan->group_count < KN_CODE_GROUPS;) {
         struct kn_group *g = &plan->groups[plan->group_count];
         struct kn_chain c;
-        if (!s->member[i] || s->owner[i] != i || s->size[i] < 2 || s->wide[i] < 0) continue;
+        if (!s->member[i] || s->owner[i] != i || s->size[i] < 2 || s->type[i] < 0) continue;
         g->root = (short)i;
         if (describe(s, i, g, &c) && (g->run = code_of(&c)))
             plan->group_count++;

@@ -15,7 +15,7 @@ typedef void kn_code_loop(const void *const *inputs, void *out, size_t n);
 
 /* A group as its code is kept: what it computes, whatever for. All its numbers have one type. */
 struct kn_chain {
-    uint8_t wide; /* float64, else float32 */
+    uint8_t type; /* enum rt_dtype: a float's of 32 or 64 bits or an integer's of 8 to 32 */
     uint8_t count, inputs;
     uint8_t unused;                /* so that no byte has just any value: it is a key */
     uint8_t input[KN_CODE_INPUTS]; /* enum kn_chain_input */
@@ -28,7 +28,7 @@ enum kn_chain_input {
     KN_CHAIN_STREAM, /* numbers of the chain's type */
     KN_CHAIN_TRUTHS,
     KN_CHAIN_SAME,
-    KN_CHAIN_INT8, /* integers, where the type is float32, to be made numbers */
+    KN_CHAIN_INT8, /* integers, where the type is float32, to be made such numbers */
     KN_CHAIN_UINT8,
     KN_CHAIN_INT16,
     KN_CHAIN_UINT16,
@@ -39,7 +39,8 @@ enum kn_chain_input {
 
 /* What code can be made of: kinds of items by what they take and give. */
 enum kn_chain_kind { KN_CHAIN_NONE, KN_CHAIN_NUMBERS, KN_CHAIN_COMPARES, KN_CHAIN_LOGIC, KN_CHAIN_CHOOSES };
-enum kn_chain_kind kn_chain_kind(enum kn_op op);
+/* In a chain of numbers of that type; KN_BITWISE_AND and the like are of integers, of truths KN_LOGICAL_AND. */
+enum kn_chain_kind kn_chain_kind(enum kn_op op, enum rt_dtype t);
 /* The code, of *size bytes, for x86_uninstall, by vectors of 256 bits (AVX2) or 512 (AVX-512); NULL where there is
  * none: another kind of processor, no memory, too many values at a time. */
 kn_code_loop *kn_chain_compile(const struct kn_chain *c, int bits, size_t *size);

@@ -1,7 +1,6 @@
 /* Chains as x86-64 code: a loop over whole vectors, of AVX-512 or AVX2, and one over the elements that are left. Values
  * are in registers 0 to 15; truths are masks, in mask registers with AVX-512, else in all bits of a number's place. */
-#include "kernels/code.h"
-#include "runtime/x86.h"
+#include "kernels/code_x86.h"
 
 #ifdef __x86_64__
 
@@ -68,116 +67,58 @@ static const struct row {
     [KN_LOGICAL_AND] = {LOGIC, 0x41, 0x54},
     [KN_LOGICAL_OR] = {LOGIC, 0x45, 0x56},
     [KN_LOGICAL_XOR] = {LOGIC, 0x47, 0x57},
-    [KN_BITWISE_AND] = {LOGIC, 0x41, 0x54},
-    [KN_BITWISE_OR] = {LOGIC, 0x45, 0x56},
-    [KN_BITWISE_XOR] = {LOGIC, 0x47, 0x57},
     [KN_LOGICAL_NOT] = {NEGATED},
-    [KN_BITWISE_NOT] = {NEGATED},
     [KN_WHERE] = {CHOSEN},
 };
 
-enum kn_chain_kind kn_chain_kind(enum kn_op op)
+static bool is_float(enum rt_dtype t)
 {
-    switch (rows[op].how) {
+    return t == RT_FLOAT32 || t == RT_FLOAT64;
+}
+
+enum kn_chain_kind kn_chain_kind(enum kn_op op, enum rt_dtype t)
+{
+    const int how = rows[op].how;
+    if (how == LOGIC || how == NEGATED) return KN_CHAIN_LOGIC;
+    if (!is_float(t)) return kn_integers_kind(op, t);
+    switch (how) {
     case NOT_AT_ALL: return KN_CHAIN_NONE;
     case COMPARED:
     case IS_NAN: return KN_CHAIN_COMPARES;
-    case LOGIC:
-    case NEGATED: return KN_CHAIN_LOGIC;
     case CHOSEN: return KN_CHAIN_CHOOSES;
     default: return KN_CHAIN_NUMBERS;
     }
 }
 
-/* One of the two loops while it is written. */
-struct body {
-    struct x86 *x;
-    const struct kn_chain *c;
-    int bits;            /* of a vector; 128 where elements are alone */
-    bool alone, masks;   /* truths are in mask registers */
-    uint32_t room, kept; /* registers and mask registers that are free */
-    int8_t at[KN_CODE_NODES], loaded[KN_CODE_INPUTS];
-    uint8_t uses[KN_CODE_NODES], loads[KN_CODE_INPUTS]; /* still to come */
-    const int8_t *pointer;                              /* of streams: the registers that their addresses are in */
-    bool failed;
-};
-
-enum { INDEX = R11, COUNT = RDX, OUT = RSI, FREE = RAX };
-
-static int take(uint32_t *room, bool *failed)
-{
-    if (!*room) {
-        *failed = true;
-        return 0;
-    }
-    const int r = __builtin_ctz(*room);
-    *room &= *room - 1;
-    return r;
-}
-static int take_register(struct body *b)
-{
-    return take(&b->room, &b->failed);
-}
-static int take_mask(struct body *b)
-{
-    return take(b->masks ? &b->kept : &b->room, &b->failed);
-}
-
 /* ---- instructions on numbers and their bits, in the form of the loop ---- */
 
-static struct x86_vop of_numbers(const struct body *b, int code)
+static struct x86_vop of_numbers(const struct kn_body *b, int code)
 {
-    const uint8_t wide = b->c->wide, prefix = b->alone ? (wide ? 3 : 2) : wide;
+    const uint8_t wide = b->wide, prefix = b->alone ? (wide ? 3 : 2) : wide;
     return (struct x86_vop){1, prefix, wide && b->bits == 512, (uint8_t)code};
 }
-static struct x86_vop of_bits(const struct body *b, int code)
+static struct x86_vop of_bits(const struct kn_body *b, int code)
 {
-    return (struct x86_vop){1, b->c->wide, b->c->wide && b->bits == 512, (uint8_t)code};
-}
-
-static void put(const struct body *b, struct x86_vop op, int d, int a, int s, int imm)
-{
-    if (b->bits == 512)
-        x86_evex(b->x, op, (struct x86_evex){.bits = 512, .imm = imm}, d, a, s);
-    else
-        x86_vex(b->x, op, b->bits, d, a, s, imm);
-}
-static void put_memory(const struct body *b, struct x86_vop op, int d, int a, struct x86_mem m)
-{
-    if (b->bits == 512)
-        x86_evex_mem(b->x, op, (struct x86_evex){.bits = 512, .imm = -1}, d, a, m);
-    else
-        x86_vex_mem(b->x, op, b->bits, d, a, m, -1);
-}
-static void put_masked(const struct body *b, struct x86_vop op, int mask, bool zero, int d, int a, int s)
-{
-    x86_evex(b->x, op, (struct x86_evex){.bits = 512, .mask = mask, .zero = zero, .imm = -1}, d, a, s);
+    return (struct x86_vop){1, b->wide, b->wide && b->bits == 512, (uint8_t)code};
 }
 
 /* 64 bytes that are this number in each place, by its bits in float64 and float32. */
-static struct x86_mem constant(const struct body *b, uint64_t wide, uint32_t narrow)
+static struct x86_mem constant(const struct kn_body *b, uint64_t wide, uint32_t narrow)
 {
     uint64_t bytes[8];
-    for (int k = 0; k < 8; k++) bytes[k] = b->c->wide ? wide : (uint64_t)narrow << 32 | narrow;
+    for (int k = 0; k < 8; k++) bytes[k] = b->wide ? wide : (uint64_t)narrow << 32 | narrow;
     return x86_at_label(x86_constant(b->x, bytes));
 }
-static struct x86_mem ones(const struct body *b)
+static struct x86_mem ones(const struct kn_body *b)
 {
     return constant(b, 0x3ff0000000000000, 0x3f800000);
 }
-static struct x86_mem bytes_of_1(const struct body *b)
+static struct x86_mem bytes_of_1(const struct kn_body *b)
 {
     return constant(b, 0x0101010101010101, 0x01010101);
 }
 
 /* ---- operands ---- */
-
-static struct x86_mem place(int base, int scale)
-{
-    struct x86_mem m = x86_at_index(base, INDEX, 0);
-    m.scale = scale;
-    return m;
-}
 
 /* How integers are widened to 32 bits, and the logarithm of their size. */
 static const struct {
@@ -190,54 +131,60 @@ static const struct {
     [KN_CHAIN_INT32] = {{1, 2, 0, 0x6f}, 2, true},
 };
 
-static int load_integers(struct body *b, int kind, int base)
+static int load_integers(struct kn_body *b, int kind, int base)
 {
-    const int d = take_register(b), scale = integers[kind].scale;
-    const struct x86_mem m = place(base, scale);
+    const int d = kn_body_register(b), scale = integers[kind].scale;
+    const struct x86_mem m = kn_body_place(base, scale);
     if (!b->alone) {
-        put_memory(b, integers[kind].load, d, 0, m);
+        kn_body_put_memory(b, integers[kind].load, d, 0, m);
     } else if (scale == 2) { /* vmovd */
         x86_vex_mem(b->x, (struct x86_vop){1, 1, 0, 0x6e}, 128, d, 0, m, -1);
     } else {
-        x86_load_part(b->x, FREE, m, 1 << scale, integers[kind].is_signed, false);
-        x86_vex(b->x, (struct x86_vop){1, 1, 0, 0x6e}, 128, d, 0, FREE, -1);
+        x86_load_part(b->x, KN_FREE, m, 1 << scale, integers[kind].is_signed, false);
+        x86_vex(b->x, (struct x86_vop){1, 1, 0, 0x6e}, 128, d, 0, KN_FREE, -1);
     }
     return d;
 }
 
 /* Bytes that are 0 or 1 as a mask. */
-static int load_truths(struct body *b, struct x86_mem m)
+static int load_truths(struct kn_body *b, struct x86_mem m)
 {
-    const int d = take_mask(b), v = b->masks ? take_register(b) : d;
+    const int d = kn_body_mask(b), v = b->masks ? kn_body_register(b) : d;
     if (b->alone) {
-        put_memory(b, (struct x86_vop){2, 1, 0, 0x78}, v, 0, m); /* vpbroadcastb: any other than 0 is above it */
+        kn_body_put_memory(b, (struct x86_vop){2, 1, 0, 0x78}, v, 0,
+                           m); /* vpbroadcastb: any other than 0 is above it */
     } else {
-        put_memory(b, (struct x86_vop){2, 1, 0, (uint8_t)(b->c->wide ? 0x32 : 0x31)}, v, 0, m); /* vpmovzxbq, -bd */
+        kn_body_put_memory(b, (struct x86_vop){2, 1, 0, (uint8_t)(b->wide ? 0x32 : 0x31)}, v, 0,
+                           m); /* vpmovzxbq, -bd */
     }
     if (b->masks) {
-        x86_evex(b->x, (struct x86_vop){2, 1, b->c->wide, 0x27}, (struct x86_evex){.bits = 512, .imm = -1}, d, v, v);
+        x86_evex(b->x, (struct x86_vop){2, 1, b->wide, 0x27}, (struct x86_evex){.bits = 512, .imm = -1}, d, v, v);
         b->room |= 1u << v;
     } else { /* vpcmpgtq, -gtd with 0 */
-        const int zero = take_register(b);
-        put(b, (struct x86_vop){1, 1, 0, 0xef}, zero, zero, zero, -1);
-        put(b, b->c->wide ? (struct x86_vop){2, 1, 0, 0x37} : (struct x86_vop){1, 1, 0, 0x66}, v, v, zero, -1);
+        const int zero = kn_body_register(b);
+        kn_body_put(b, (struct x86_vop){1, 1, 0, 0xef}, zero, zero, zero, -1);
+        kn_body_put(b, b->wide ? (struct x86_vop){2, 1, 0, 0x37} : (struct x86_vop){1, 1, 0, 0x66}, v, v, zero, -1);
         b->room |= 1u << zero;
     }
     return d;
 }
 
-static int load(struct body *b, int input)
+static int load(struct kn_body *b, int input)
 {
     const int kind = b->c->input[input], base = b->pointer[input];
-    if (kind == KN_CHAIN_TRUTHS) return load_truths(b, place(base, 0));
+    if (kind == KN_CHAIN_TRUTHS) {
+        const struct x86_mem m = kn_body_place(base, 0);
+        return b->integers ? kn_integers_load_truths(b, m) : load_truths(b, m);
+    }
+    if (b->integers) return kn_integers_load(b, kn_body_place(base, b->size));
     if (kind >= KN_CHAIN_INT8) return load_integers(b, kind, base);
-    const int d = take_register(b);
-    put_memory(b, of_numbers(b, 0x10), d, 0, place(base, 2 + b->c->wide));
+    const int d = kn_body_register(b);
+    kn_body_put_memory(b, of_numbers(b, 0x10), d, 0, kn_body_place(base, b->size));
     return d;
 }
 
 /* The register that an operand is in. */
-static int value(struct body *b, int arg)
+int kn_body_value(struct kn_body *b, int arg)
 {
     if (arg < KN_CHAIN_INPUT) return b->at[arg];
     const int input = arg - KN_CHAIN_INPUT;
@@ -245,27 +192,27 @@ static int value(struct body *b, int arg)
     return b->loaded[input];
 }
 
-static bool is_truth(const struct kn_chain *c, int arg)
+bool kn_chain_is_truth(const struct kn_chain *c, int arg)
 {
     if (arg >= KN_CHAIN_INPUT) return c->input[arg - KN_CHAIN_INPUT] == KN_CHAIN_TRUTHS;
     if (c->item[arg].op == KN_CHAIN_NUMBER) return false;
-    const enum kn_chain_kind kind = kn_chain_kind(c->item[arg].op);
+    const enum kn_chain_kind kind = kn_chain_kind(c->item[arg].op, c->type);
     return kind == KN_CHAIN_COMPARES || kind == KN_CHAIN_LOGIC;
 }
 
 /* One use of an operand is over. */
-static void leave(struct body *b, int arg)
+void kn_body_leave(struct kn_body *b, int arg)
 {
     const int input = arg - KN_CHAIN_INPUT;
     uint8_t *uses = input < 0 ? &b->uses[arg] : &b->loads[input];
     if (--*uses || (input >= 0 && b->c->input[input] == KN_CHAIN_SAME)) return;
     const int r = input < 0 ? b->at[arg] : b->loaded[input];
     if (r < 0) return; /* it was read from memory */
-    *(b->masks && is_truth(b->c, arg) ? &b->kept : &b->room) |= 1u << r;
+    *(b->masks && kn_chain_is_truth(b->c, arg) ? &b->kept : &b->room) |= 1u << r;
 }
 
 /* A stream that nobody else reads can be an instruction's last operand as it lies in memory. */
-static bool in_memory(const struct body *b, int arg)
+bool kn_body_in_memory(const struct kn_body *b, int arg)
 {
     const int input = arg - KN_CHAIN_INPUT;
     return input >= 0 && b->c->input[input] == KN_CHAIN_STREAM && b->loaded[input] < 0 && b->loads[input] == 1;
@@ -273,81 +220,81 @@ static bool in_memory(const struct body *b, int arg)
 
 /* ---- items ---- */
 
-static void choose(const struct body *b, int d, int mask, int yes, int no)
+static void choose(const struct kn_body *b, int d, int mask, int yes, int no)
 {
     if (b->masks)
-        put_masked(b, (struct x86_vop){2, 1, b->c->wide, 0x65}, mask, false, d, no, yes);
+        kn_body_put_masked(b, (struct x86_vop){2, 1, b->wide, 0x65}, mask, d, no, yes);
     else
-        x86_vex(b->x, (struct x86_vop){3, 1, 0, (uint8_t)(0x4a + b->c->wide)}, b->bits, d, no, yes, mask << 4);
+        x86_vex(b->x, (struct x86_vop){3, 1, 0, (uint8_t)(0x4a + b->wide)}, b->bits, d, no, yes, mask << 4);
 }
 
-static void compare(const struct body *b, int predicate, int d, int a, int s)
+static void compare(const struct kn_body *b, int predicate, int d, int a, int s)
 {
-    put(b, of_numbers(b, 0xc2), d, a, s, predicate);
+    kn_body_put(b, of_numbers(b, 0xc2), d, a, s, predicate);
 }
 
 /* The first where `decides` is NaN, else the extreme of the two. */
-static int extreme(struct body *b, int code, int a, int s, int decides)
+static int extreme(struct kn_body *b, int code, int a, int s, int decides)
 {
-    const int d = take_register(b), mask = take_mask(b);
-    put(b, of_numbers(b, code), d, a, s, -1);
+    const int d = kn_body_register(b), mask = kn_body_mask(b);
+    kn_body_put(b, of_numbers(b, code), d, a, s, -1);
     compare(b, UNORDERED, mask, decides, decides);
     choose(b, d, mask, a, d);
-    *(b->masks ? &b->kept : &b->room) |= 1u << mask;
+    kn_body_give_mask(b, mask);
     return d;
 }
 
-static int binary(struct body *b, int code, const uint8_t *arg)
+static int binary(struct kn_body *b, int code, const uint8_t *arg)
 {
-    if (in_memory(b, arg[1])) {
-        const int a = value(b, arg[0]), base = b->pointer[arg[1] - KN_CHAIN_INPUT];
-        leave(b, arg[0]);
-        const int d = take_register(b);
-        leave(b, arg[1]);
-        put_memory(b, of_numbers(b, code), d, a, place(base, 2 + b->c->wide));
+    if (kn_body_in_memory(b, arg[1])) {
+        const int a = kn_body_value(b, arg[0]), base = b->pointer[arg[1] - KN_CHAIN_INPUT];
+        kn_body_leave(b, arg[0]);
+        const int d = kn_body_register(b);
+        kn_body_leave(b, arg[1]);
+        kn_body_put_memory(b, of_numbers(b, code), d, a, kn_body_place(base, b->size));
         return d;
     }
-    const int a = value(b, arg[0]), s = value(b, arg[1]);
-    leave(b, arg[0]);
-    leave(b, arg[1]);
-    const int d = take_register(b);
-    put(b, of_numbers(b, code), d, a, s, -1);
+    const int a = kn_body_value(b, arg[0]), s = kn_body_value(b, arg[1]);
+    kn_body_leave(b, arg[0]);
+    kn_body_leave(b, arg[1]);
+    const int d = kn_body_register(b);
+    kn_body_put(b, of_numbers(b, code), d, a, s, -1);
     return d;
 }
 
-static void root(const struct body *b, int d, int a)
+static void root(const struct kn_body *b, int d, int a)
 {
-    put(b, of_numbers(b, 0x51), d, b->alone ? a : 0, a, -1);
+    kn_body_put(b, of_numbers(b, 0x51), d, b->alone ? a : 0, a, -1);
 }
 
-static int of_one(struct body *b, const struct row *how, int a)
+static int of_one(struct kn_body *b, const struct row *how, int a)
 {
-    const int d = take_register(b);
-    const bool wide = b->c->wide;
+    const int d = kn_body_register(b);
+    const bool wide = b->wide;
     switch (how->how) {
     case ROOT: root(b, d, a); break;
-    case SQUARE: put(b, of_numbers(b, 0x59), d, a, a, -1); break;
+    case SQUARE: kn_body_put(b, of_numbers(b, 0x59), d, a, a, -1); break;
     case BITS:
-        put_memory(b, of_bits(b, how->code), d, a,
-                   how->code == 0x57 ? constant(b, 0x8000000000000000, 0x80000000)
-                                     : constant(b, 0x7fffffffffffffff, 0x7fffffff));
+        kn_body_put_memory(b, of_bits(b, how->code), d, a,
+                           how->code == 0x57 ? constant(b, 0x8000000000000000, 0x80000000)
+                                             : constant(b, 0x7fffffffffffffff, 0x7fffffff));
         break;
     case ROUNDED:
-        put(b, (struct x86_vop){3, 1, wide && b->bits == 512, (uint8_t)((b->alone ? 0x0a : 0x08) + wide)}, d,
-            b->alone ? a : 0, a, how->code);
+        kn_body_put(b, (struct x86_vop){3, 1, wide && b->bits == 512, (uint8_t)((b->alone ? 0x0a : 0x08) + wide)}, d,
+                    b->alone ? a : 0, a, how->code);
         break;
     case RELU: {
-        const int zero = take_register(b);
-        put(b, of_bits(b, 0x57), zero, zero, zero, -1);
-        put(b, of_numbers(b, 0x5f), d, zero, a, -1);
+        const int zero = kn_body_register(b);
+        kn_body_put(b, of_bits(b, 0x57), zero, zero, zero, -1);
+        kn_body_put(b, of_numbers(b, 0x5f), d, zero, a, -1);
         b->room |= 1u << zero;
         break;
     }
     default: { /* 1 over a or its root */
-        const int one = take_register(b);
-        put_memory(b, of_numbers(b, 0x10), one, 0, ones(b));
+        const int one = kn_body_register(b);
+        kn_body_put_memory(b, of_numbers(b, 0x10), one, 0, ones(b));
         if (how->how == ROOT_UNDER) root(b, d, a);
-        put(b, of_numbers(b, 0x5e), d, one, how->how == ROOT_UNDER ? d : a, -1);
+        kn_body_put(b, of_numbers(b, 0x5e), d, one, how->how == ROOT_UNDER ? d : a, -1);
         b->room |= 1u << one;
     }
     }
@@ -355,79 +302,83 @@ static int of_one(struct body *b, const struct row *how, int a)
 }
 
 /* a * s where a is below 0, else a. */
-static int leaky(struct body *b, int a, int s)
+static int leaky(struct kn_body *b, int a, int s)
 {
-    const int d = take_register(b), zero = take_register(b), mask = take_mask(b);
-    put(b, of_bits(b, 0x57), zero, zero, zero, -1);
+    const int d = kn_body_register(b), zero = kn_body_register(b), mask = kn_body_mask(b);
+    kn_body_put(b, of_bits(b, 0x57), zero, zero, zero, -1);
     compare(b, rows[KN_LT].code, mask, a, zero);
-    put(b, of_numbers(b, 0x59), d, a, s, -1);
+    kn_body_put(b, of_numbers(b, 0x59), d, a, s, -1);
     choose(b, d, mask, d, a);
     b->room |= 1u << zero;
-    *(b->masks ? &b->kept : &b->room) |= 1u << mask;
+    kn_body_give_mask(b, mask);
     return d;
 }
 
 /* Items of two and three operands that are more than one instruction. */
-static int of_more(struct body *b, const struct row *how, const uint8_t *arg)
+static int of_more(struct kn_body *b, const struct row *how, const uint8_t *arg)
 {
-    const int a = value(b, arg[0]), s = value(b, arg[1]);
+    const int a = kn_body_value(b, arg[0]), s = kn_body_value(b, arg[1]);
     if (how->how == EXTREME) return extreme(b, how->code, a, s, a);
     if (how->how == OTHER) return extreme(b, how->code, a, s, s);
     if (how->how == LEAKY) return leaky(b, a, s);
-    const int last = value(b, arg[2]), d = take_register(b);
+    const int last = kn_body_value(b, arg[2]), d = kn_body_register(b);
     if (how->how == AT_ONCE) { /* vmovaps, vfmadd213 */
-        put(b, of_bits(b, 0x28), d, 0, a, -1);
-        put(b, (struct x86_vop){2, 1, b->c->wide, (uint8_t)(0xa8 + b->alone)}, d, s, last, -1);
+        kn_body_put(b, of_bits(b, 0x28), d, 0, a, -1);
+        kn_body_put(b, (struct x86_vop){2, 1, b->wide, (uint8_t)(0xa8 + b->alone)}, d, s, last, -1);
     } else if (how->how == CLIPPED) {
-        put(b, of_numbers(b, 0x5f), d, s, a, -1);
-        put(b, of_numbers(b, 0x5d), d, last, d, -1);
+        kn_body_put(b, of_numbers(b, 0x5f), d, s, a, -1);
+        kn_body_put(b, of_numbers(b, 0x5d), d, last, d, -1);
     } else if (how->how == BETWEEN) {
-        put(b, of_numbers(b, 0x5c), d, s, a, -1);
-        put(b, of_numbers(b, 0x59), d, last, d, -1);
-        put(b, of_numbers(b, 0x58), d, a, d, -1);
+        kn_body_put(b, of_numbers(b, 0x5c), d, s, a, -1);
+        kn_body_put(b, of_numbers(b, 0x59), d, last, d, -1);
+        kn_body_put(b, of_numbers(b, 0x58), d, a, d, -1);
     } else {
         choose(b, d, a, s, last);
     }
     return d;
 }
 
-static int of_masks(struct body *b, const struct row *how, int a, int s)
+static int of_masks(struct kn_body *b, const struct row *how, int a, int s)
 {
-    const int d = take_mask(b);
+    const int d = kn_body_mask(b);
     if (how->how == COMPARED || how->how == IS_NAN) {
         compare(b, how->how == IS_NAN ? UNORDERED : how->code, d, a, s);
     } else if (how->how == NEGATED) {
         if (b->masks)
             x86_vex(b->x, (struct x86_vop){1, 0, 0, 0x44}, 128, d, 0, a, -1);
         else
-            put_memory(b, of_bits(b, 0x57), d, a, constant(b, UINT64_MAX, UINT32_MAX));
+            kn_body_put_memory(b, of_bits(b, 0x57), d, a, constant(b, UINT64_MAX, UINT32_MAX));
     } else if (b->masks) {
         x86_vex(b->x, (struct x86_vop){1, 0, 0, how->code}, 256, d, a, s, -1);
     } else {
-        put(b, of_bits(b, how->vector), d, a, s, -1);
+        kn_body_put(b, of_bits(b, how->vector), d, a, s, -1);
     }
     return d;
 }
 
-static int as_number(struct body *b, int a, bool truth)
+static int as_number(struct kn_body *b, int a, bool truth)
 {
-    const int d = take_register(b);
+    const int d = kn_body_register(b);
     if (!truth) /* vcvtdq2ps */
-        put(b, (struct x86_vop){1, 0, 0, 0x5b}, d, 0, a, -1);
+        kn_body_put(b, (struct x86_vop){1, 0, 0, 0x5b}, d, 0, a, -1);
     else if (b->masks)
-        x86_evex_mem(b->x, (struct x86_vop){1, b->c->wide, b->c->wide, 0x28},
+        x86_evex_mem(b->x, (struct x86_vop){1, b->wide, b->wide, 0x28},
                      (struct x86_evex){.bits = 512, .mask = a, .zero = true, .imm = -1}, d, 0, ones(b));
     else
-        put_memory(b, of_bits(b, 0x54), d, a, ones(b));
+        kn_body_put_memory(b, of_bits(b, 0x54), d, a, ones(b));
     return d;
 }
 
-static void put_item(struct body *b, int i)
+static void put_item(struct kn_body *b, int i)
 {
     const struct kn_chain_item *n = &b->c->item[i];
+    if (b->integers) {
+        kn_integers_item(b, i);
+        return;
+    }
     if (n->op == KN_CHAIN_NUMBER) {
-        b->at[i] = (int8_t)as_number(b, value(b, n->arg[0]), is_truth(b->c, n->arg[0]));
-        leave(b, n->arg[0]);
+        b->at[i] = (int8_t)as_number(b, kn_body_value(b, n->arg[0]), kn_chain_is_truth(b->c, n->arg[0]));
+        kn_body_leave(b, n->arg[0]);
         return;
     }
     const struct row *how = &rows[n->op];
@@ -436,49 +387,48 @@ static void put_item(struct body *b, int i)
         b->at[i] = (int8_t)binary(b, how->code, n->arg);
         return;
     }
-    const enum kn_chain_kind kind = kn_chain_kind(n->op);
+    const enum kn_chain_kind kind = kn_chain_kind(n->op, b->c->type);
     int d;
     if (kind == KN_CHAIN_COMPARES || kind == KN_CHAIN_LOGIC)
-        d = of_masks(b, how, value(b, n->arg[0]), value(b, n->arg[arity - 1]));
+        d = of_masks(b, how, kn_body_value(b, n->arg[0]), kn_body_value(b, n->arg[arity - 1]));
     else if (arity == 1)
-        d = of_one(b, how, value(b, n->arg[0]));
+        d = of_one(b, how, kn_body_value(b, n->arg[0]));
     else
         d = of_more(b, how, n->arg);
     b->at[i] = (int8_t)d;
-    for (int k = 0; k < arity; k++) leave(b, n->arg[k]);
+    for (int k = 0; k < arity; k++) kn_body_leave(b, n->arg[k]);
 }
 
 /* ---- results ---- */
 
 /* The mask as a byte of 0 or 1 for each element. */
-static void store_truths(struct body *b, int r)
+static void store_truths(struct kn_body *b, int r, struct x86_mem m)
 {
     struct x86 *x = b->x;
-    const struct x86_mem m = place(OUT, 0);
     const struct x86_vop store_4 = {1, 1, 0, 0x7e}, store_8 = {1, 1, 0, 0xd6}, store_16 = {1, 2, 0, 0x7f};
     if (b->alone) {
-        x86_vex(x, store_4, 128, r, 0, FREE, -1);
-        x86_imm(x, ALU_AND, false, FREE, 1);
-        x86_store_byte(x, m, FREE);
+        x86_vex(x, store_4, 128, r, 0, KN_FREE, -1);
+        x86_imm(x, ALU_AND, false, KN_FREE, 1);
+        x86_store_byte(x, m, KN_FREE);
         return;
     }
-    const int v = take_register(b);
+    const int v = kn_body_register(b);
     if (b->masks) { /* vmovdqu8 */
         x86_evex_mem(x, (struct x86_vop){1, 3, 0, 0x6f},
                      (struct x86_evex){.bits = 128, .mask = r, .zero = true, .imm = -1}, v, 0, bytes_of_1(b));
-        x86_vex_mem(x, b->c->wide ? store_8 : store_16, 128, v, 0, m, -1);
+        x86_vex_mem(x, b->wide ? store_8 : store_16, 128, v, 0, m, -1);
     } else {
         x86_vex(x, (struct x86_vop){3, 1, 0, 0x39}, 256, r, 0, v, 1);  /* vextracti128 */
         x86_vex(x, (struct x86_vop){1, 1, 0, 0x6b}, 128, v, r, v, -1); /* vpackssdw */
         x86_vex(x, (struct x86_vop){1, 1, 0, 0x63}, 128, v, v, v, -1); /* vpacksswb */
-        if (b->c->wide) x86_vex(x, (struct x86_vop){1, 1, 0, 0x63}, 128, v, v, v, -1);
+        if (b->wide) x86_vex(x, (struct x86_vop){1, 1, 0, 0x63}, 128, v, v, v, -1);
         x86_vex_mem(x, (struct x86_vop){1, 1, 0, 0xdb}, 128, v, v, bytes_of_1(b), -1);
-        x86_vex_mem(x, b->c->wide ? store_4 : store_8, 128, v, 0, m, -1);
+        x86_vex_mem(x, b->wide ? store_4 : store_8, 128, v, 0, m, -1);
     }
     b->room |= 1u << v;
 }
 
-static void put_body(struct body *b)
+static void put_body(struct kn_body *b)
 {
     const struct kn_chain *c = b->c;
     for (int k = 0; k < c->inputs; k++)
@@ -492,10 +442,14 @@ static void put_body(struct body *b)
     }
     for (int i = 0; i < c->count; i++) put_item(b, i);
     const int r = b->at[c->count - 1];
-    if (is_truth(c, c->count - 1))
-        store_truths(b, r);
+    const bool truths = kn_chain_is_truth(c, c->count - 1);
+    const struct x86_mem m = kn_body_place(KN_OUT, truths ? 0 : b->size);
+    if (b->integers)
+        (truths ? kn_integers_store_truths : kn_integers_store)(b, r, m);
+    else if (truths)
+        store_truths(b, r, m);
     else
-        put_memory(b, of_numbers(b, 0x11), r, 0, place(OUT, 2 + c->wide));
+        kn_body_put_memory(b, of_numbers(b, 0x11), r, 0, m);
 }
 
 /* ---- the function ---- */
@@ -504,7 +458,7 @@ static const int8_t saved[] = {RBX, RBP, R12, R13, R14, R15}; /* by who is calle
 
 /* Puts the addresses of streams into registers, and what is the same everywhere into vectors, from the last one down.
  * False when there are too many. */
-static bool put_inputs(struct body *b, int8_t *pointer)
+static bool put_inputs(struct kn_body *b, int8_t *pointer)
 {
     static const int8_t free_ones[] = {RCX, R8, R9, R10, RBX, RBP, R12, R13, R14, R15};
     size_t taken = 0;
@@ -514,10 +468,13 @@ static bool put_inputs(struct body *b, int8_t *pointer)
         const struct x86_mem m = x86_at(RDI, 8 * k);
         if (c->input[k] == KN_CHAIN_SAME) {
             if (--same < REGISTERS / 2) return false;
-            x86_rm(b->x, ALU_MOV, true, FREE, m);
+            x86_rm(b->x, ALU_MOV, true, KN_FREE, m);
             b->loaded[k] = (int8_t)same;
-            put_memory(b, (struct x86_vop){2, 1, c->wide && b->bits == 512, (uint8_t)(0x18 + c->wide)}, same, 0,
-                       x86_at(FREE, 0));
+            if (b->integers)
+                kn_integers_spread(b, same, x86_at(KN_FREE, 0));
+            else
+                kn_body_put_memory(b, (struct x86_vop){2, 1, b->wide && b->bits == 512, (uint8_t)(0x18 + b->wide)},
+                                   same, 0, x86_at(KN_FREE, 0));
         } else if (taken == sizeof free_ones) {
             return false;
         } else {
@@ -532,18 +489,18 @@ static bool put_inputs(struct body *b, int8_t *pointer)
 }
 
 /* At the loop's end: goes round while there are `step` elements more. */
-static void put_loop(struct body b, int step)
+static void put_loop(struct kn_body b, int step)
 {
     struct x86 *x = b.x;
     const int top = x86_label(x), end = x86_label(x);
     for (int round = 0; round < 2; round++) {
-        x86_lea(x, true, FREE, x86_at(INDEX, step));
-        x86_rr(x, ALU_CMP, true, FREE, COUNT);
+        x86_lea(x, true, KN_FREE, x86_at(KN_INDEX, step));
+        x86_rr(x, ALU_CMP, true, KN_FREE, KN_COUNT);
         x86_jump_if(x, round ? CC_BE : CC_A, round ? top : end);
         if (round) break;
         x86_bind(x, top);
         put_body(&b);
-        x86_imm(x, ALU_ADD, true, INDEX, step);
+        x86_imm(x, ALU_ADD, true, KN_INDEX, step);
         x->failed |= b.failed;
     }
     x86_bind(x, end);
@@ -552,17 +509,21 @@ static void put_loop(struct body b, int step)
 static void put_function(struct x86 *x, const struct kn_chain *c, int bits)
 {
     int8_t pointer[KN_CODE_INPUTS] = {0};
-    struct body b = {.x = x, .c = c, .bits = bits, .masks = bits == 512};
+    struct kn_body b = {.x = x, .c = c, .bits = bits, .masks = bits == 512};
+    b.wide = c->type == RT_FLOAT64;
+    b.integers = !is_float(c->type);
+    b.size = __builtin_ctz((unsigned)rt_dtypes[c->type].size);
     for (size_t k = 0; k < sizeof saved; k++) x86_push(x, saved[k]);
     if (!put_inputs(&b, pointer)) {
         x->failed = true;
         return;
     }
-    x86_rr(x, ALU_XOR, false, INDEX, INDEX);
-    put_loop(b, bits / 8 >> (2 + c->wide));
+    x86_rr(x, ALU_XOR, false, KN_INDEX, KN_INDEX);
+    put_loop(b, bits / 8 >> b.size);
     b.bits = 128;
-    b.alone = true;
     b.masks = false;
+    if (b.integers) put_loop(b, 16 >> b.size); /* so that few of them are left */
+    b.alone = true;
     put_loop(b, 1);
     for (size_t k = sizeof saved; k-- > 0;) x86_pop(x, saved[k]);
     x86_vzeroupper(x);
@@ -582,9 +543,10 @@ kn_code_loop *kn_chain_compile(const struct kn_chain *c, int bits, size_t *size)
 
 #else
 
-enum kn_chain_kind kn_chain_kind(enum kn_op op)
+enum kn_chain_kind kn_chain_kind(enum kn_op op, enum rt_dtype t)
 {
     (void)op;
+    (void)t;
     return KN_CHAIN_NONE;
 }
 kn_code_loop *kn_chain_compile(const struct kn_chain *c, int bits, size_t *size)

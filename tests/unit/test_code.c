@@ -28,9 +28,8 @@ static const enum kn_op of_numbers[] = {KN_ADD,        KN_SUB,    KN_MUL,     KN
                                         KN_RECIPROCAL, KN_SQUARE, KN_NEG,     KN_ABS,     KN_ROUND,      KN_FLOOR,
                                         KN_CEIL,       KN_TRUNC,  KN_MINIMUM, KN_MAXIMUM, KN_FMIN,       KN_FMAX,
                                         KN_CLIP,       KN_LERP,   KN_FMA,     KN_RELU,    KN_LEAKY_RELU, KN_WHERE};
-static const enum kn_op of_truth[] = {KN_EQ,          KN_NE,          KN_LT,          KN_LE,          KN_GT,
-                                      KN_GE,          KN_ISNAN,       KN_LOGICAL_AND, KN_LOGICAL_OR,  KN_LOGICAL_XOR,
-                                      KN_LOGICAL_NOT, KN_BITWISE_AND, KN_BITWISE_OR,  KN_BITWISE_XOR, KN_BITWISE_NOT};
+static const enum kn_op of_truth[] = {KN_EQ,    KN_NE,          KN_LT,         KN_LE,          KN_GT,         KN_GE,
+                                      KN_ISNAN, KN_LOGICAL_AND, KN_LOGICAL_OR, KN_LOGICAL_XOR, KN_LOGICAL_NOT};
 
 /* What an operation gives, in the type T. */
 #define COMPUTE(name, T, ROOT, RINT, FLOOR, CEIL, TRUNC, FMA)                                                          \
@@ -72,19 +71,20 @@ static const enum kn_op of_truth[] = {KN_EQ,          KN_NE,          KN_LT,    
         case KN_GT: return a > b;                                                                                      \
         case KN_GE: return a >= b;                                                                                     \
         case KN_ISNAN: return isnan(a);                                                                                \
-        case KN_LOGICAL_AND:                                                                                           \
-        case KN_BITWISE_AND: return truth && other;                                                                    \
-        case KN_LOGICAL_OR:                                                                                            \
-        case KN_BITWISE_OR: return truth || other;                                                                     \
-        case KN_LOGICAL_XOR:                                                                                           \
-        case KN_BITWISE_XOR: return truth != other;                                                                    \
-        case KN_LOGICAL_NOT:                                                                                           \
-        case KN_BITWISE_NOT: return !truth;                                                                            \
+        case KN_LOGICAL_AND: return truth && other;                                                                    \
+        case KN_LOGICAL_OR: return truth || other;                                                                     \
+        case KN_LOGICAL_XOR: return truth != other;                                                                    \
+        case KN_LOGICAL_NOT: return !truth;                                                                            \
         default: FAIL("operation %d", (int)op);                                                                        \
         }                                                                                                              \
     }
 COMPUTE(compute_float, float, sqrtf, rintf, floorf, ceilf, truncf, fmaf)
 COMPUTE(compute_double, double, sqrt, rint, floor, ceil, trunc, fma)
+
+static bool is_wide(const struct kn_chain *c)
+{
+    return c->type == RT_FLOAT64;
+}
 
 enum { NUMBER, TRUTH, INTEGER };
 static int kind_of(const struct kn_chain *c, int arg)
@@ -94,7 +94,7 @@ static int kind_of(const struct kn_chain *c, int arg)
         return input >= KN_CHAIN_INT8 ? INTEGER : input == KN_CHAIN_TRUTHS ? TRUTH : NUMBER;
     }
     if (c->item[arg].op == KN_CHAIN_NUMBER) return NUMBER;
-    const enum kn_chain_kind kind = kn_chain_kind(c->item[arg].op);
+    const enum kn_chain_kind kind = kn_chain_kind(c->item[arg].op, c->type);
     return kind == KN_CHAIN_COMPARES || kind == KN_CHAIN_LOGIC ? TRUTH : NUMBER;
 }
 
@@ -110,24 +110,25 @@ static uint8_t pick(const struct kn_chain *c, int kind)
 
 static struct kn_chain any_chain(int most_inputs, int most_items)
 {
-    struct kn_chain c = {.wide = below(2), .inputs = (uint8_t)(2 + below((unsigned)most_inputs - 1))};
+    struct kn_chain c = {.type = below(2) ? RT_FLOAT64 : RT_FLOAT32,
+                         .inputs = (uint8_t)(2 + below((unsigned)most_inputs - 1))};
     for (int k = 0; k < c.inputs; k++) {
-        const unsigned other = 1 + below(c.wide ? KN_CHAIN_SAME : KN_CHAIN_INT32);
-        c.input[k] = (uint8_t)(k < 2 ? (unsigned)k : k == 2 && !c.wide ? KN_CHAIN_UINT8 : below(4) ? 0 : other);
+        const unsigned other = 1 + below(is_wide(&c) ? KN_CHAIN_SAME : KN_CHAIN_INT32);
+        c.input[k] = (uint8_t)(k < 2 ? (unsigned)k : k == 2 && !is_wide(&c) ? KN_CHAIN_UINT8 : below(4) ? 0 : other);
     }
     const int items = 2 + (int)below((unsigned)most_items - 1);
     while (c.count < items) {
         struct kn_chain_item n = {0};
         const unsigned kind = below(8);
         if (kind == 0) {
-            const bool integer = !c.wide && c.inputs > 2 && below(2);
+            const bool integer = !is_wide(&c) && c.inputs > 2 && below(2);
             n = (struct kn_chain_item){KN_CHAIN_NUMBER, {pick(&c, integer ? INTEGER : TRUTH)}};
         } else {
             n.op = (uint8_t)(kind < 6 ? of_numbers[below(sizeof of_numbers / sizeof *of_numbers)]
                                       : of_truth[below(sizeof of_truth / sizeof *of_truth)]);
             for (int k = 0; k < kn_ops[n.op].arity; k++)
-                n.arg[k] =
-                    pick(&c, kn_chain_kind(n.op) == KN_CHAIN_LOGIC || (n.op == KN_WHERE && k == 0) ? TRUTH : NUMBER);
+                n.arg[k] = pick(
+                    &c, kn_chain_kind(n.op, c.type) == KN_CHAIN_LOGIC || (n.op == KN_WHERE && k == 0) ? TRUTH : NUMBER);
         }
         c.item[c.count++] = n;
     }
@@ -142,7 +143,7 @@ struct data {
 static void fill(struct data *d, const struct kn_chain *c)
 {
     for (int k = 0; k < c->inputs; k++) {
-        char *at = d->bytes[k] + below(9) * (kind_of(c, KN_CHAIN_INPUT + k) == NUMBER ? 4u << c->wide : 4u);
+        char *at = d->bytes[k] + below(9) * (kind_of(c, KN_CHAIN_INPUT + k) == NUMBER ? 4u << is_wide(c) : 4u);
         d->at[k] = at;
         for (int i = 0; i < MOST; i++) {
             const double f = any_number();
@@ -150,7 +151,7 @@ static void fill(struct data *d, const struct kn_chain *c)
                 at[i] = (char)below(2);
             else if (c->input[k] >= KN_CHAIN_INT8)
                 memcpy(at + 4 * i, &(uint32_t){below(1u << 31) * 2}, 4);
-            else if (c->wide)
+            else if (is_wide(c))
                 ((double *)(void *)at)[i] = f;
             else
                 ((float *)(void *)at)[i] = (float)f;
@@ -172,7 +173,7 @@ static double operand(const struct kn_chain *c, const struct data *d, const doub
     case KN_CHAIN_INT32: return ((const int32_t *)d->at[k])[at];
     default: break;
     }
-    return c->wide ? ((const double *)d->at[k])[at] : (double)((const float *)d->at[k])[at];
+    return is_wide(c) ? ((const double *)d->at[k])[at] : (double)((const float *)d->at[k])[at];
 }
 
 static double expected(const struct kn_chain *c, const struct data *d, int i)
@@ -184,8 +185,8 @@ static double expected(const struct kn_chain *c, const struct data *d, int i)
         for (int m = 0; m < (number ? 1 : kn_ops[n->op].arity); m++) v[m] = operand(c, d, items, n->arg[m], i);
         const bool truth = v[0] != 0, other = v[1] != 0;
         if (number)
-            items[k] = c->wide ? v[0] : (double)(float)v[0];
-        else if (c->wide)
+            items[k] = is_wide(c) ? v[0] : (double)(float)v[0];
+        else if (is_wide(c))
             items[k] = compute_double(n->op, v[0], v[1], v[2], truth, other);
         else
             items[k] = (double)compute_float(n->op, (float)v[0], (float)v[1], (float)v[2], truth, other);
@@ -205,14 +206,14 @@ static void check_chain(const struct kn_chain *c, kn_code_loop *run, int bits, u
     fill(&d, c);
     const int n = (int)below(MOST + 1);
     const bool truths = kind_of(c, c->count - 1) == TRUTH;
-    const size_t element = truths ? 1 : c->wide ? 8 : 4;
+    const size_t element = truths ? 1 : is_wide(c) ? 8 : 4;
     char *at = out + element * below(8);
     memset(out, 0x55, sizeof out);
     run(d.at, at, (size_t)n);
     for (int i = 0; i < n; i++) {
-        const double want = expected(c, &d, i), got = truths    ? at[i]
-                                                      : c->wide ? ((double *)(void *)at)[i]
-                                                                : (double)((float *)(void *)at)[i];
+        const double want = expected(c, &d, i), got = truths       ? at[i]
+                                                      : is_wide(c) ? ((double *)(void *)at)[i]
+                                                                   : (double)((float *)(void *)at)[i];
         if (!same(want, got))
             FAIL("seed %llu, %d bits, element %d of %d: %.17g, expected %.17g", (unsigned long long)seed, bits, i, n,
                  got, want);
