@@ -14,6 +14,8 @@
 #define ELEMENT   "an array is a pointer here; its elements are x[i]"
 #define FOR       "a loop is for (int i = 0; i < n; i++) { ... }"
 #define C_KERNEL  "kernels are CUDA C: __global__ void f(int n, float *x) { ... }"
+#define WHOLE     "atomic functions are of 4 and 8 bytes: let what is updated be an array of int"
+#define RETURNS   "a kernel returns nothing: its results go into arrays"
 #define TEXTURE                                                                                                        \
     "a texture is a parameter, cudaTextureObject_t t, that gpu.texture(x) makes; an element is tex2D<float>(t, x, y)"
 
@@ -110,13 +112,25 @@ static const struct {
     {"operand of \"*\" must be a pointer", " ** ", "a power is powf(x, y), or of doubles pow(x, y)"},
     {"must have integral or unscoped enum type", "",
      "an index, and what ^, %, & and << are of, is an integer, (int)x: a power is powf(x, y), a remainder fmodf(x, y)"},
-    {"return value type does not match", "__global__", "a kernel returns nothing: its results go into arrays"},
+    {"return value type does not match", "__global__", RETURNS},
+    {"must have a void return type", "__global__", RETURNS},
     {"overloaded function \"tex", "matches the argument list", TEXTURE},
     {"error: texture is not a template", "", TEXTURE},
     {"template \"cooperative_groups::__v1::reduce\"", "",
      "what it does comes behind the value: cg::reduce(tile, x, cg::plus<float>())"},
     {"overloaded function \"atomic", "argument types are: (float, ", "the first argument is an address, &x[i]"},
     {"overloaded function \"atomic", "argument types are: (int, ", "the first argument is an address, &x[i]"},
+    {"overloaded function \"atomicM", "argument types are: (float *, ",
+     "atomicMax and atomicMin are of integers; floats of 0 and more are in the order of their bits: "
+     "atomicMax((int *)p, __float_as_int(x))"},
+    {"overloaded function \"atomicM", "argument types are: (double *, ",
+     "atomicMax and atomicMin are of integers; doubles of 0 and more are in the order of their bits: "
+     "atomicMax((long long *)p, __double_as_longlong(x))"},
+    {"overloaded function \"atomic", "argument types are: (const ",
+     "what is const is not updated: the parameter is int *x"},
+    {"overloaded function \"atomic", "char *, ", WHOLE},
+    {"overloaded function \"atomic", "short *, ", WHOLE},
+    {"overloaded function \"atomic", "bool *, ", WHOLE},
     {"overloaded function \"min\"", "", "both arguments are of one type: fminf(x, 1.0f), min(i, 1)"},
     {"overloaded function \"max\"", "", "both arguments are of one type: fmaxf(x, 1.0f), max(i, 1)"},
     {"error: expected a \"(\"", " if ", "what an if, for or while asks stands in parentheses: if (i < n) { ... }"},

@@ -390,7 +390,8 @@ static void describe_barrier(const struct simt_report *r, struct rt_report *out)
                  "threads wait at a barrier here while others of their block wait at another one in line %d",
                  out->other.line);
     snprintf(out->hint, sizeof out->hint,
-             "all threads of a block must come to the same __syncthreads(): put it outside of the condition");
+             "all threads of a block must come to the same __syncthreads(): put it outside of the condition%s",
+             r->exited ? ", and let no thread return before it" : "");
 }
 
 static void describe_lane(const struct rt_scene *x, const struct simt_report *r, struct rt_report *out)

@@ -98,9 +98,10 @@ static void advise_race(const struct simt_report *r, struct rt_report *out, bool
     bool guess = is_guess(&out->first, &out->other) || is_guess(&out->other, &out->first);
     if (one_line && strcmp(out->first.access, out->other.access) == 0)
         snprintf(out->hint, sizeof out->hint, "let one thread write, or use an atomic function such as atomicAdd");
-    else if (one_place && !guess && !r->across_blocks) /* x[i]++, x[i] += y */
+    else if (one_place && !guess) /* x[i]++, x[i] += y */
         snprintf(out->hint, sizeof out->hint,
-                 "threads update the same element, and updates get lost: use an atomic function such as atomicAdd");
+                 "threads update the same element, and updates get lost: use an atomic function such as atomicAdd%s",
+                 r->across_blocks ? "; where a lock guards the update, it needs __threadfence()" : "");
     else if (r->in_cluster)
         snprintf(out->hint, sizeof out->hint,
                  "blocks of a cluster meet at cluster.sync() (barrier.cluster.arrive and .wait), which is missing%s",
