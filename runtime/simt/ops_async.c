@@ -141,7 +141,11 @@ void simt_phases_over(const struct insn *i, char *R, uint32_t m, const void *cel
     if (i->mode)
         lanes[(now - 1) & 3] = over & m;
     else
-        EACH_LANE(l, m) lanes[phase] |= (uint32_t)simt_phase_over(i, R, l, cell, &phase) << l;
+        EACH_LANE(l, m)
+        {
+            over = simt_phase_over(i, R, l, cell, &phase);
+            lanes[phase] |= over << l;
+        }
 }
 
 /* Only threads of its cluster complete an mbarrier's phases. So when all of them wait, at mbarriers or at barriers,
