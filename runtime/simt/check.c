@@ -495,7 +495,6 @@ struct simt_check *simt_check_new(const struct simt_extent *extents, size_t coun
         pthread_mutex_init(&c->scoped_lock, NULL);
         for (int k = 0; k < LOG_STRIPES; k++) {
             pthread_mutex_init(&c->stripes[k].lock, NULL);
-            pthread_mutex_init(&c->order[k].lock, NULL);
             pthread_mutex_init(&c->listed[k].lock, NULL);
         }
         c->observer = (struct simt_observer){

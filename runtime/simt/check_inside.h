@@ -97,7 +97,7 @@ struct simt_check {
         struct table of;
     } listed[LOG_STRIPES]; /* cells of global memory, by address: check_history.c */
     struct {
-        pthread_mutex_t lock;
+        _Atomic bool locked; /* for an instruction */
         struct table places; /* of global memory */
     } order[LOG_STRIPES];
     pthread_mutex_t scoped_lock;

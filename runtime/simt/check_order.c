@@ -10,6 +10,7 @@
  * Large launches may exhaust what such sets may take. From then on (`coarse`) order goes by the numbers of
  * check_releases.c, which are kept all the time. */
 #include <limits.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/memory.h"
@@ -258,7 +259,6 @@ void simt_order_end(struct simt_check *c)
 {
     for (int k = 0; k < LOG_STRIPES; k++) {
         empty(&c->order[k].places);
-        pthread_mutex_destroy(&c->order[k].lock);
     }
 }
 
@@ -274,7 +274,7 @@ static size_t fence_items(const struct block *b, unsigned thread, struct fence f
 {
     unsigned block = record_block(b->id);
     size_t n = 0;
-    if (f.block_time) items[n++] = seen_item(block, SEEN_BLOCK, 0, f.block_time);
+    if (f.block_time > FIRST_TIME) items[n++] = seen_item(block, SEEN_BLOCK, 0, f.block_time);
     if (f.warp_time) items[n++] = seen_item(block, SEEN_WARP + thread / SIMT_WARP, 0, f.warp_time);
     if (f.time) items[n++] = seen_item(block, SEEN_THREAD + thread, 0, f.time);
     return n;
@@ -305,7 +305,8 @@ struct strong {
     uint32_t failing;               /* likewise, without results */
     bool swaps, alone;              /* alone: one lane */
     unsigned log, places;           /* of a place's bytes; of a lane's places */
-    struct {                        /* the last that a lane came to know, and what from */
+    const struct order_place *last; /* where a lane came to know something; */
+    struct {                        /* the last that one came to know where another had, and what from */
         struct seen_set *knew, *comes, *then;
     } same;
 };
@@ -351,11 +352,10 @@ static void lock(struct strong *s, bool on)
 {
     struct simt_check *c = s->access->check;
     for (uint64_t left = c->parallel ? s->stripes : 0; left; left &= left - 1) {
-        pthread_mutex_t *one = &c->order[__builtin_ctzll(left)].lock;
-        if (on)
-            pthread_mutex_lock(one);
-        else
-            pthread_mutex_unlock(one);
+        _Atomic bool *one = &c->order[__builtin_ctzll(left)].locked;
+        if (!on) atomic_store_explicit(one, false, memory_order_release);
+        for (int tries = 0; on && atomic_exchange_explicit(one, true, memory_order_acquire); tries++)
+            if (tries > 100) sched_yield();
     }
 }
 
@@ -387,11 +387,13 @@ static void learn(struct strong *s, unsigned lane, struct order_place *p)
     if (s->same.then && s->same.knew == knew && s->same.comes == p->comes) {
         simt_seen_hold(&o->knows, s->same.then);
     } else {
-        simt_seen_hold(&s->same.knew, knew);
-        simt_seen_hold(&s->same.comes, p->comes);
+        bool kept = s->last == p; /* lanes go to one place */
+        if (kept) simt_seen_hold(&s->same.knew, knew);
+        if (kept) simt_seen_hold(&s->same.comes, p->comes);
         simt_seen_join(b->check, &o->knows, p->comes);
-        simt_seen_hold(&s->same.then, o->knows);
+        if (kept) simt_seen_hold(&s->same.then, o->knows);
     }
+    s->last = p;
     b->order_apart |= o->knows != knew;
 }
 
@@ -501,6 +503,7 @@ enum event simt_order_strong(struct access *a, uint32_t *m)
     s.lanes = s.failing = 0;
     s.stripes = 0;
     s.log = c->narrow_strong ? 0 : 2;
+    s.last = NULL;
     s.same.knew = s.same.comes = s.same.then = NULL;
     uint16_t objects[SIMT_WARP];
     s.places = a->bytes >> s.log ? a->bytes >> s.log : 1;
