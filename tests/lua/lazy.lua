@@ -81,6 +81,9 @@ local function step(random, arrays, device)
   elseif what == 22 then
     x:sub_(gpu.random.uniform(0, 4, 7, device))
     return x
+  elseif what == 27 then -- what is rolled is read where it was, or moved
+    local rolled = x:roll(random(9) - 5, x.ndim > 0 and random(2) == 1 and random(x.ndim) or nil)
+    return random(3) == 1 and rolled or rolled:roll(1) - y
   elseif what == 28 then
     x[x:gt(random(5) - 3)] = random(2) == 1 and random(7) or y:sum()
     return x
