@@ -25,9 +25,33 @@ enum { EQUAL, BELOW, UP_TO, NOT_EQUAL = 4, FROM_ON, ABOVE };
 struct by_size {
     struct x86_vop op[3];
 };
-#define ALL(a, b, c)       {{{1, 1, 0, a}, {1, 1, 0, b}, {1, 1, 0, c}}}
-#define LATER(a, b, c)     {{{2, 1, 0, a}, {2, 1, 0, b}, {2, 1, 0, c}}}
-#define MIXED(m, a, n, b, o, c) {{{m, 1, 0, a}, {n, 1, 0, b}, {o, 1, 0, c}}}
+#define ALL(a, b, c)                                                                                                   \
+    {                                                                                                                  \
+        {                                                                                                              \
+            {1, 1, 0, a}, {1, 1, 0, b},                                                                                \
+            {                                                                                                          \
+                1, 1, 0, c                                                                                             \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+#define LATER(a, b, c)                                                                                                 \
+    {                                                                                                                  \
+        {                                                                                                              \
+            {2, 1, 0, a}, {2, 1, 0, b},                                                                                \
+            {                                                                                                          \
+                2, 1, 0, c                                                                                             \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+#define MIXED(m, a, n, b, o, c)                                                                                        \
+    {                                                                                                                  \
+        {                                                                                                              \
+            {m, 1, 0, a}, {n, 1, 0, b},                                                                                \
+            {                                                                                                          \
+                o, 1, 0, c                                                                                             \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
 static const struct by_size add = ALL(0xfc, 0xfd, 0xfe), sub = ALL(0xf8, 0xf9, 0xfa),
                             mul = MIXED(0, 0, 1, 0xd5, 2, 0x40), both = ALL(0xdb, 0xdb, 0xdb),
                             either = ALL(0xeb, 0xeb, 0xeb), one_of = ALL(0xef, 0xef, 0xef),
@@ -143,7 +167,7 @@ void kn_integers_spread(const struct kn_body *b, int d, struct x86_mem m)
 /* Bytes that are 0 or 1 as a mask. */
 int kn_integers_load_truths(struct kn_body *b, struct x86_mem m)
 {
-    static const struct x86_vop widen[] = {{1, 2, 0, 0x6f}, {2, 1, 0, 0x30}, {2, 1, 0, 0x31}},     /* vpmovzx */
+    static const struct x86_vop widen[] = {{1, 2, 0, 0x6f}, {2, 1, 0, 0x30}, {2, 1, 0, 0x31}},  /* vpmovzx */
         test[] = {{2, 1, 0, 0x26}, {2, 1, 1, 0x26}, {2, 1, 0, 0x27}}, spread = {2, 1, 0, 0x78}; /* vptestm */
     const int d = kn_body_mask(b), v = b->masks ? kn_body_register(b) : d;
     kn_body_put_memory(b, b->alone ? spread : widen[b->size], v, 0, m);
@@ -235,14 +259,14 @@ static int of_truths(struct kn_body *b, enum kn_op op, int a, int s)
     const int d = kn_body_mask(b);
     const bool not = op == KN_LOGICAL_NOT || op == KN_BITWISE_NOT, and = op == KN_LOGICAL_AND || op == KN_BITWISE_AND,
                or = op == KN_LOGICAL_OR || op == KN_BITWISE_OR;
-    if (b->masks && not) /* knotq, kandq, korq, kxorq */
+    if (b->masks && not ) /* knotq, kandq, korq, kxorq */
         x86_vex(b->x, (struct x86_vop){1, 0, 1, 0x44}, 128, d, 0, a, -1);
     else if (b->masks)
-        x86_vex(b->x, (struct x86_vop){1, 0, 1, and ? 0x41 : or ? 0x45 : 0x47}, 256, d, a, s, -1);
-    else if (not)
+        x86_vex(b->x, (struct x86_vop){1, 0, 1, and? 0x41 : or ? 0x45 : 0x47}, 256, d, a, s, -1);
+    else if (not )
         invert(b, d, a);
     else
-        put(b, and ? &both : or ? &either : &one_of, d, a, s);
+        put(b, and? &both : or ? &either : &one_of, d, a, s);
     return d;
 }
 
@@ -264,8 +288,7 @@ static int of_numbers(struct kn_body *b, const struct row *how, const uint8_t *a
     const int a = kn_body_value(b, arg[0]);
     if (how->how == BINARY && !b->alone && kn_body_in_memory(b, arg[1])) {
         const int d = kn_body_register(b);
-        kn_body_put_memory(b, how->ops->op[b->size], d, a,
-                           kn_body_place(b->pointer[arg[1] - KN_CHAIN_INPUT], b->size));
+        kn_body_put_memory(b, how->ops->op[b->size], d, a, kn_body_place(b->pointer[arg[1] - KN_CHAIN_INPUT], b->size));
         return d;
     }
     const bool one = how->how == NEGATIVE || how->how == ABSOLUTE || how->how == SQUARE || how->how == INVERTED;

@@ -102,22 +102,6 @@ static bool is_costly(enum kn_op op)
     }
 }
 
-/* Every operand may need a node for itself and one for its conversion. */
-static enum rt_status measure(struct kn_expression *x, const struct kn_source *args, int arity, struct rt_error *e)
-{
-    x->cost = 1;
-    for (int i = 0; i < arity; i++) {
-        x->cost += args[i].expression ? kn_expression_cost(args[i].expression) + 1 : 2;
-        x->costly |= args[i].expression && !kn_is_evaluated(args[i].expression) && args[i].expression->costly;
-        x->reduces |= args[i].expression && !kn_is_evaluated(args[i].expression) && args[i].expression->reduces;
-        x->rolls |= args[i].expression && !kn_is_evaluated(args[i].expression) && args[i].expression->rolls;
-        x->leaves += args[i].expression ? leaves_of(args[i].expression) : args[i].operand.array != NULL;
-    }
-    if (x->cost > KN_MAX_NODES || x->leaves > KN_MAX_LEAVES)
-        return rt_fail(e, RT_UNSUPPORTED, "the expression is too large to be evaluated at once");
-    return RT_OK;
-}
-
 static void keep_args(struct kn_expression *x, const struct kn_source *args, int arity)
 {
     for (int i = 0; i < arity; i++) {
@@ -133,6 +117,45 @@ static void keep_args(struct kn_expression *x, const struct kn_source *args, int
             rt_array_share(from->operand.array, &to->array);
     }
     x->arity = arity;
+}
+
+/* What a graph comes to when what several of its nodes read is counted once. */
+static void count_once(struct kn_expression *x, unsigned walk, int *cost, int *leaves)
+{
+    if (x->seen == walk) return;
+    x->seen = walk;
+    ++*cost;
+    *leaves += x->work == KN_REDUCES;
+    for (int i = 0; i < x->arity; i++) {
+        const struct kn_edge *a = &x->args[i];
+        const bool inner = a->expression && !kn_is_evaluated(a->expression);
+        *cost += inner ? 1 : 2;
+        *leaves += !inner && (a->expression || a->array.storage);
+        if (inner) count_once(a->expression, walk, cost, leaves);
+    }
+}
+
+/* Every operand may need a node for itself and one for its conversion. What operands have in common is counted for each
+ * of them until that is too much. */
+static enum rt_status measure(struct kn_expression *x, struct rt_error *e)
+{
+    x->cost = 1;
+    x->leaves = x->work == KN_REDUCES;
+    for (int i = 0; i < x->arity; i++) {
+        const struct kn_expression *part = x->args[i].expression; /* not evaluated */
+        x->cost += part ? part->cost + 1 : 2;
+        x->leaves += part ? part->leaves : x->args[i].array.storage != NULL;
+        x->costly |= part && part->costly;
+        x->reduces |= part && part->reduces;
+        x->rolls |= part && part->rolls;
+    }
+    if (x->cost > KN_MAX_NODES || x->leaves > KN_MAX_LEAVES) {
+        x->cost = x->leaves = 0;
+        count_once(x, kn_new_walk(), &x->cost, &x->leaves);
+    }
+    if (x->cost > KN_MAX_NODES || x->leaves > KN_MAX_LEAVES)
+        return rt_fail(e, RT_UNSUPPORTED, "the expression is too large to be evaluated at once");
+    return RT_OK;
 }
 
 static const struct rt_array *form_of(const struct kn_source *s)
@@ -193,6 +216,22 @@ static struct kn_expression *new_node(int arity, struct rt_error *e)
     return x;
 }
 
+/* Gives the node its operands. */
+static enum rt_status finish(struct kn_expression *x, const struct kn_source *args, int arity, struct rt_error *e)
+{
+    keep_args(x, args, arity);
+    return measure(x, e);
+}
+
+static enum rt_status give(struct kn_expression *x, enum rt_status status, struct kn_expression **out)
+{
+    if (status == RT_OK)
+        *out = x;
+    else
+        kn_expression_release(x);
+    return status;
+}
+
 enum rt_status kn_expression_new(enum kn_op op, const struct kn_source *args, struct kn_expression **out,
                                  struct rt_error *e)
 {
@@ -202,14 +241,8 @@ enum rt_status kn_expression_new(enum kn_op op, const struct kn_source *args, st
     x->op = op;
     x->costly = is_costly(op);
     enum rt_status status = infer(op, args, &x->form, e);
-    if (status == RT_OK) status = measure(x, args, arity, e);
-    if (status == RT_OK) {
-        keep_args(x, args, arity);
-        *out = x;
-    } else {
-        kn_expression_release(x);
-    }
-    return status;
+    if (status == RT_OK) status = finish(x, args, arity, e);
+    return give(x, status, out);
 }
 
 enum rt_status kn_expression_convert(const struct kn_source *from, enum rt_dtype dtype, struct kn_expression **out,
@@ -222,14 +255,8 @@ enum rt_status kn_expression_convert(const struct kn_source *from, enum rt_dtype
     enum rt_status status = make_form(rt_array_device(form), dtype, form->ndim, form->shape, &x->form, e);
     if (status == RT_OK) status = rt_array_alive(form, e);
     if (status == RT_OK) status = kn_check_conversion(form->dtype, dtype, e);
-    if (status == RT_OK) status = measure(x, from, 1, e);
-    if (status == RT_OK) {
-        keep_args(x, from, 1);
-        *out = x;
-    } else {
-        kn_expression_release(x);
-    }
-    return status;
+    if (status == RT_OK) status = finish(x, from, 1, e);
+    return give(x, status, out);
 }
 
 /* The result's shape and dtype; RT_UNSUPPORTED for what is done at once, or is a mistake that doing it tells. */
@@ -258,18 +285,10 @@ enum rt_status kn_expression_reduce(const struct kn_source *from, enum kn_reduct
     x->axes = axes == KN_ALL_AXES ? (1u << form->ndim) - 1 : axes;
     enum rt_status status = rt_array_alive(form, e);
     if (status == RT_OK) status = reduced_form(form, r, x->axes, &x->form, e);
-    if (status == RT_OK) status = measure(x, from, 1, e);
-    if (status == RT_OK && ++x->leaves > KN_MAX_LEAVES)
-        status = rt_fail(e, RT_UNSUPPORTED, "the expression is too large to be evaluated at once");
-    if (status == RT_OK) {
-        x->costly = false;
-        x->reduces = true;
-        keep_args(x, from, 1);
-        *out = x;
-    } else {
-        kn_expression_release(x);
-    }
-    return status;
+    if (status == RT_OK) status = finish(x, from, 1, e);
+    x->costly = false;
+    x->reduces = true;
+    return give(x, status, out);
 }
 
 enum rt_status kn_expression_roll(const struct kn_source *from, const int64_t *shift, struct kn_expression **out,
@@ -292,15 +311,9 @@ enum rt_status kn_expression_roll(const struct kn_source *from, const int64_t *s
         x->shift[i] = form->shape[i] == 0 ? 0 : (shift[i] + (rolled ? of->shift[i] : 0)) % form->shape[i];
     enum rt_status status = make_form(rt_array_device(form), form->dtype, form->ndim, form->shape, &x->form, e);
     if (status == RT_OK) status = rt_array_alive(form, e);
-    if (status == RT_OK) status = measure(x, &source, 1, e);
-    if (status == RT_OK) {
-        x->rolls = true;
-        keep_args(x, &source, 1);
-        *out = x;
-    } else {
-        kn_expression_release(x);
-    }
-    return status;
+    if (status == RT_OK) status = finish(x, &source, 1, e);
+    x->rolls = true;
+    return give(x, status, out);
 }
 
 static bool walk_reads(struct kn_expression *x, const struct rt_storage *s, unsigned walk)

@@ -40,6 +40,15 @@ for _, device in ipairs(test.devices()) do
     assert(tostring(gpu.explain(x:gt(2):where(x, 3))):find(", 3)", 1, true))
   end)
 
+  lazily("arrays that several parts read count once", function()
+    local sum = gpu.ones({ 20, 20 }, device)
+    for i = 1, 11 do
+      sum = sum + gpu.full({ 20, 20 }, i, device)
+    end
+    local e = gpu.explain(sum:gt(66) | (sum:lt(3) & sum:ne(0)))
+    assert(e.operations == 16 and e.arrays == 12 and e.passes == 1, tostring(e))
+  end)
+
   lazily("what is rolled", function()
     local x = gpu.ones({ 200, 200 }, device)
     local e = gpu.explain(x:roll(1, 1) + x)

@@ -17,11 +17,11 @@ static unsigned below(unsigned n)
 }
 
 static const enum rt_dtype types[] = {RT_INT8, RT_UINT8, RT_INT16, RT_UINT16, RT_INT32, RT_UINT32};
-static const enum kn_op of_numbers[] = {KN_ADD, KN_SUB,     KN_MUL,     KN_BITWISE_AND, KN_BITWISE_OR, KN_BITWISE_XOR,
-                                        KN_NEG, KN_ABS,     KN_SQUARE,  KN_BITWISE_NOT, KN_MINIMUM,    KN_MAXIMUM,
-                                        KN_FMIN, KN_FMAX, KN_CLIP, KN_WHERE};
-static const enum kn_op of_truth[] = {KN_EQ,          KN_NE,         KN_LT,          KN_LE,         KN_GT,
-                                      KN_GE,          KN_LOGICAL_AND, KN_LOGICAL_OR, KN_LOGICAL_XOR, KN_LOGICAL_NOT};
+static const enum kn_op of_numbers[] = {KN_ADD,  KN_SUB,  KN_MUL,    KN_BITWISE_AND, KN_BITWISE_OR, KN_BITWISE_XOR,
+                                        KN_NEG,  KN_ABS,  KN_SQUARE, KN_BITWISE_NOT, KN_MINIMUM,    KN_MAXIMUM,
+                                        KN_FMIN, KN_FMAX, KN_CLIP,   KN_WHERE};
+static const enum kn_op of_truth[] = {KN_EQ, KN_NE,          KN_LT,         KN_LE,          KN_GT,
+                                      KN_GE, KN_LOGICAL_AND, KN_LOGICAL_OR, KN_LOGICAL_XOR, KN_LOGICAL_NOT};
 
 static int64_t wrapped(enum rt_dtype t, int64_t v)
 {
@@ -240,10 +240,11 @@ static void evaluate(const struct rt_array *x, const struct rt_array *y, const s
     OK(kn_program_array(&p, y, &ny, e));
     OK(kn_program_array(&p, row, &nrow, e));
     OK(kn_program_number(&p, &number, &two, e));
-    const int sum = node_of(&p, KN_ADD, node_of(&p, KN_ADD, nx, ny, 0), nrow, 0), even = node_of(&p, KN_EQ, sum, two, 0);
-    const int lives = node_of(&p, KN_BITWISE_OR, even,
-                              node_of(&p, KN_BITWISE_AND, node_of(&p, KN_LT, sum, nx, 0), node_of(&p, KN_NE, nx, two, 0), 0),
-                              0);
+    const int sum = node_of(&p, KN_ADD, node_of(&p, KN_ADD, nx, ny, 0), nrow, 0),
+              even = node_of(&p, KN_EQ, sum, two, 0);
+    const int lives =
+        node_of(&p, KN_BITWISE_OR, even,
+                node_of(&p, KN_BITWISE_AND, node_of(&p, KN_LT, sum, nx, 0), node_of(&p, KN_NE, nx, two, 0), 0), 0);
     OK(kn_program_convert(&p, lives, x->dtype, &node, e));
     node = node_of(&p, KN_BITWISE_XOR, node_of(&p, KN_SUB, node, nrow, 0), node_of(&p, KN_CLIP, nx, nrow, ny), 0);
     node = node_of(&p, KN_WHERE, node_of(&p, KN_BITWISE_NOT, lives, 0, 0), node, node_of(&p, KN_MAXIMUM, nx, ny, 0));
