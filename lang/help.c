@@ -1,5 +1,6 @@
 /* gpu.help and gpu.docs: what is known of a name, lists of names, and where a word occurs. */
 #define _GNU_SOURCE /* strcasestr */
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -180,29 +181,40 @@ static const struct lg_function *check_topic(lua_State *L, int idx)
 
 /* ---- words that are no name ---- */
 
+/* Whether the text has the word, or, with `begins`, one that begins so: "rms" is in "terms". */
+static bool has_word(const char *text, const char *word, bool begins)
+{
+    const char *at = text;
+    while ((at = strcasestr(at, word)) && begins && at > text && isalnum((unsigned char)at[-1])) at++;
+    return at != NULL;
+}
+
 /* Whether all of the words are in the text; they are parted by blanks. */
-static bool has_words(const char *text, const char *words)
+static bool has_words(const char *text, const char *words, bool begin)
 {
     while (*words) {
         char word[64];
         size_t n = strcspn(words, " ");
         snprintf(word, sizeof word, "%.*s", (int)n, words);
-        if (!strcasestr(text, word)) return false;
+        if (!has_word(text, word, begin)) return false;
         words += n + strspn(words + n, " ");
     }
     return true;
 }
 
-/* How a documented name goes with the words: 1: a module's function; 2: they are parts of the name; 3: of its text. */
-static int goes_with(const char *name, const struct lg_function *row, const char *words)
+/* How a documented name goes with the words, the best first; NOWHERE: not at all. */
+enum rank { OF_MODULE = 1, IN_NAME, BEGIN_WORDS, INSIDE_WORDS, NOWHERE };
+
+static enum rank goes_with(const char *name, const struct lg_function *row, const char *words)
 {
     size_t length = strlen(words);
     bool prose = length > 2 && !strchr(words, '.');
     const char *inside = strncmp(name, "gpu.", 4) == 0 ? name + 4 : name;
     if (strncmp(words, "gpu.", 4) == 0) words += 4, length -= 4;
-    if (strncmp(inside, words, length) == 0 && inside[length] == '.') return 1;
-    if (has_words(name, words)) return 2;
-    return prose && row->doc && has_words(row->doc, words) ? 3 : 0;
+    if (strncmp(inside, words, length) == 0 && inside[length] == '.') return OF_MODULE;
+    if (has_words(name, words, false)) return IN_NAME;
+    if (!prose || !row->doc || !has_words(row->doc, words, false)) return NOWHERE;
+    return has_words(row->doc, words, true) ? BEGIN_WORDS : INSIDE_WORDS;
 }
 
 /* Of what a topic lists, the lines that have the words. */
@@ -212,20 +224,20 @@ static void add_items(luaL_Buffer *b, const struct lg_function *row, const char 
         char line[512];
         size_t length = strcspn(++item, "\n");
         snprintf(line, sizeof line, "%.*s", (int)length, item);
-        if (!has_words(line, words)) continue;
+        if (!has_words(line, words, false)) continue;
         luaL_addstring(b, "  ");
         add_wrapped(b, line, strlen(line), 2, 2);
         luaL_addchar(b, '\n');
     }
 }
 
-/* The least of these numbers, that is the best, that a name has with the word; 4: the word occurs nowhere. */
-static int best_rank(lua_State *L, const char *const *names, size_t count, const char *word)
+/* How the name that goes best with the word does. */
+static enum rank best_rank(lua_State *L, const char *const *names, size_t count, const char *word)
 {
-    int best = 4;
+    enum rank best = NOWHERE;
     for (size_t i = 0; i < count && *word; i++) {
-        int rank = goes_with(names[i], lg_doc_by_name(L, names[i]), word);
-        if (rank && rank < best) best = rank;
+        const enum rank rank = goes_with(names[i], lg_doc_by_name(L, names[i]), word);
+        if (rank < best) best = rank;
     }
     return best;
 }
@@ -235,7 +247,7 @@ static bool is_module(lua_State *L, const char *word)
     size_t count;
     int top = lua_gettop(L);
     const char **names = push_sorted_names(L, &count);
-    bool found = best_rank(L, names, count, word) == 1;
+    bool found = best_rank(L, names, count, word) == OF_MODULE;
     lua_settop(L, top);
     return found;
 }
@@ -249,14 +261,14 @@ static const char *push_trimmed(lua_State *L, const char *word)
 }
 
 /* Adds the names of this rank to `listed` of them, as long as there is room; returns how many there are by then. */
-static int add_found(lua_State *L, luaL_Buffer *b, const char *const *names, size_t count, const char *word, int rank,
-                     int listed)
+static int add_found(lua_State *L, luaL_Buffer *b, const char *const *names, size_t count, const char *word,
+                     enum rank rank, int listed)
 {
     for (size_t i = 0; i < count; i++) {
         const struct lg_function *row = lg_doc_by_name(L, names[i]);
         if (goes_with(names[i], row, word) != rank) continue;
-        if (rank == 1 || listed < FOUND_LINES) add_summary(b, names[i], row);
-        if (rank == 3 && listed < FOUND_LINES) add_items(b, row, word);
+        if (rank == OF_MODULE || listed < FOUND_LINES) add_summary(b, names[i], row);
+        if (rank >= BEGIN_WORDS && listed < FOUND_LINES) add_items(b, row, word);
         listed++;
     }
     return listed;
@@ -298,19 +310,19 @@ static bool add_foreign(lua_State *L, luaL_Buffer *b, const char *const *names, 
 
 /* Adds the names that go best with the words, some of what was asked for. */
 static void add_best(lua_State *L, luaL_Buffer *b, const char *const *names, size_t count, const char *asked,
-                     const char *words, int best)
+                     const char *words, enum rank best)
 {
     int listed = 0;
-    if (best == 1)
+    if (best == OF_MODULE)
         lua_pushfstring(L, "functions of %s:\n", words);
     else if (strcmp(asked, words) == 0)
         lua_pushfstring(L, "nothing is called '%s'; it occurs in\n", asked);
     else
         lua_pushfstring(L, "nothing is called '%s'; '%s' occurs in\n", asked, words);
     luaL_addvalue(b);
-    for (int rank = best; rank <= (best == 1 ? 1 : 3); rank++)
-        listed = add_found(L, b, names, count, words, rank, listed);
-    if (best == 1 || listed <= FOUND_LINES) return;
+    const enum rank last = best == IN_NAME ? BEGIN_WORDS : best;
+    for (enum rank rank = best; rank <= last; rank++) listed = add_found(L, b, names, count, words, rank, listed);
+    if (best == OF_MODULE || listed <= FOUND_LINES) return;
     lua_pushfstring(L, "... and %d more\n", listed - FOUND_LINES);
     luaL_addvalue(b);
 }
@@ -328,7 +340,7 @@ static const char *push_occurring(lua_State *L, const char *const *names, size_t
         lua_pushfstring(L, *before ? "%s %s" : "%s%s", before, lua_tostring(L, -1));
         lua_remove(L, -2);
         p += n;
-        lua_remove(L, n > 2 && best_rank(L, names, count, lua_tostring(L, -1)) < 4 ? -2 : -1);
+        lua_remove(L, n > 2 && best_rank(L, names, count, lua_tostring(L, -1)) < NOWHERE ? -2 : -1);
     }
     return lua_tostring(L, -1);
 }
@@ -346,14 +358,14 @@ bool lg_push_found(lua_State *L, const char *word)
         return true;
     }
     const char **names = push_sorted_names(L, &count);
-    int best = best_rank(L, names, count, word);
-    const char *foreign = best > 1 && lg_push_foreign(L, word) ? lua_tostring(L, -1) : NULL;
+    enum rank best = best_rank(L, names, count, word);
+    const char *foreign = best > OF_MODULE && lg_push_foreign(L, word) ? lua_tostring(L, -1) : NULL;
     const char *words = word;
-    if (best == 4 && !foreign) {
+    if (best == NOWHERE && !foreign) {
         words = push_occurring(L, names, count, word);
         best = best_rank(L, names, count, words);
     }
-    bool found = best < 4 || foreign, more = found;
+    bool found = best < NOWHERE || foreign, more = found;
     luaL_buffinit(L, &b);
     if (foreign)
         more = add_foreign(L, &b, names, count, word, foreign);

@@ -40,7 +40,7 @@ static int search(lua_State *L)
     return 0;
 }
 
-/* As ?name in the shell: in a terminal broken at words, and in the pager when it is long. */
+/* As ?name in the shell: in a terminal broken at words, and in the pager when it is long. Several words are no name. */
 static int print_page(const char *name)
 {
     struct lg_bundle bundle;
@@ -49,7 +49,7 @@ static int print_page(const char *name)
     size_t n = strlen(name);
     struct lg_session *s = open_session();
     if (!s) return 1;
-    bool found = lg_session_inspect(s, name, n, n, 0, &bundle);
+    bool found = !strchr(name, ' ') && lg_session_inspect(s, name, n, n, 0, &bundle);
     if (found) {
         sink.page(sink.context, &bundle);
         sh_output_end(&out);
@@ -93,11 +93,21 @@ static int write_reference(const char *folder)
     return ok ? 0 : 1;
 }
 
+/* Several words are searched for as one phrase. */
+static int print_words(int argc, char **argv)
+{
+    char phrase[256] = "";
+    size_t n = 0;
+    for (int i = 0; i < argc && n < sizeof phrase; i++)
+        n += (size_t)snprintf(phrase + n, sizeof phrase - n, "%s%s", i ? " " : "", argv[i]);
+    return print_page(phrase);
+}
+
 int sh_doc(int argc, char **argv)
 {
     bool html = argc > 0 && strcmp(argv[0], "--html") == 0;
     if (argc == 2 && html) return write_reference(argv[1]);
-    if (argc == 1 && !html) return print_page(argv[0]);
-    fprintf(stderr, "usage: lunarray doc NAME, or lunarray doc --html DIR\n");
+    if (argc >= 1 && !html) return print_words(argc, argv);
+    fprintf(stderr, "usage: lunarray doc NAME, lunarray doc WORD..., or lunarray doc --html DIR\n");
     return 1;
 }

@@ -136,6 +136,9 @@ t.test("help on a module, and on words", function()
   local standard = help("standard-deviation")
   assert(standard:find("nothing is called 'standard-deviation'; 'standard deviation' occurs in\n", 1, true) and standard:find("\narray.std ", 1, true))
   assert(help("eigenvalue qwertz"):find("nothing is called 'eigenvalue qwertz'; 'eigenvalue' occurs in\n", 1, true))
+  -- Words that begin so come before those inside which it stands, which are told where there is nothing else.
+  assert(help("rms"):find("gpu.rms_norm", 1, true) and not help("rms"):find("convolve", 1, true))
+  assert(help("leases"):find("array.free", 1, true))
   t.raises("did you mean 'array.argmax'?", gpu.help, "array.argmx")
   t.raises("there is no help on 'to qwertz'", gpu.help, "to qwertz") -- words as short as that are everywhere
   -- Those with the word in their name come first.

@@ -38,6 +38,8 @@ def test_modules_and_words(cli):
     assert (r.returncode, r.stderr) == (0, "") and "gpu.fft.rfft " in r.stdout and "array." not in r.stdout
     r = cli("doc", "eigenvalue")
     assert (r.returncode, r.stderr) == (0, "") and "gpu.linalg.eigh " in r.stdout
+    r = cli("doc", "log", "sum")
+    assert (r.returncode, r.stderr) == (0, "") and "array.logcumsumexp" in r.stdout
 
 
 class Page(html.parser.HTMLParser):
