@@ -1,6 +1,7 @@
 /* Watched accesses to global memory, where generated code can do what check_rows.c would: look at the records of the
  * lines that a row of neighbours touches, and change them. Lines that all may read need nothing; those that nobody has
- * touched become the warp's; and those that are its own remain so. Everything else is the observer's.
+ * touched become the warp's; and those that are its own remain so. Where check_once.c keeps lists, what several threads
+ * have loaded may be loaded again. Everything else is the observer's.
  *
  * Code for rows that begin where lines do is a routine, one for each kind of row, that many places call. */
 #include "runtime/simt/check_inside.h"

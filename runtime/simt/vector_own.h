@@ -19,9 +19,9 @@ static inline __mmask8 of_moments(uint32_t moments, __m512i v, unsigned upper)
     return _mm512_test_epi64_mask(_mm512_srlv_epi64(_mm512_set1_epi64(moments), moment), _mm512_set1_epi64(1));
 }
 
-/* What becomes of eight pairs; *changed: those that are others then. The ones that it is not known of. */
-static inline __attribute__((always_inline)) __mmask8 judge_own(const struct own_cells *x, __m512i v, __m512i mine,
-                                                                bool write, __m512i *to, __mmask8 *changed)
+/* What becomes of those of eight pairs that are `here`; *changed: the ones that are others then. Is it known of all? */
+static inline __attribute__((always_inline)) bool judge_own(const struct own_cells *x, __mmask8 here, __m512i v,
+                                                            __m512i mine, bool write, __m512i *to, __mmask8 *changed)
 {
     const __m512i both = _mm512_or_si512(mine, _mm512_slli_epi64(mine, 32));
     const __m512i who = _mm512_set1_epi64((int64_t) ~(MOMENT_MASK | (uint64_t)MOMENT_MASK << 32));
@@ -29,21 +29,21 @@ static inline __attribute__((always_inline)) __mmask8 judge_own(const struct own
     __mmask8 one = _mm512_testn_epi64_mask(_mm512_xor_si512(v, mine), who);
     __mmask8 two = _mm512_testn_epi64_mask(_mm512_xor_si512(v, both), who);
     __mmask8 writes = of_moments(n->writes, v, 0), reads = of_moments(n->reads, v, 0);
-    __mmask8 kept = two & writes & of_moments(n->reads, v, 32), none = _mm512_testn_epi64_mask(v, v);
-    __mmask8 grows, same, fresh;
+    __mmask8 kept = two & writes & of_moments(n->reads, v, 32), grows, fresh;
+    __mmask8 same = write ? (one | kept) & of_moments(n->stores, v, 0) : (__mmask8)(kept | (one & ~writes & reads));
+    *changed = 0;
+    if (!(here & ~same)) return true; /* as most often */
     if (write) {
-        same = (one | kept) & of_moments(n->stores, v, 0);
         grows = (__mmask8)(one & ~same & ~writes & reads);
         fresh = (__mmask8)(one & ~same & ~grows);
         *to = _mm512_mask_or_epi64(mine, grows, mine, _mm512_slli_epi64(v, 32));
     } else {
-        same = (__mmask8)(kept | (one & ~writes & reads));
         grows = one & writes;
-        fresh = none;
+        fresh = _mm512_testn_epi64_mask(v, v);
         *to = _mm512_mask_or_epi64(mine, grows, v, _mm512_slli_epi64(mine, 32));
     }
-    *changed = grows | fresh;
-    return (__mmask8) ~(same | grows | fresh);
+    *changed = (grows | fresh) & here;
+    return !(here & ~(same | grows | fresh));
 }
 
 /* Have the lanes' lines such pairs? Most often all are of one page. */
@@ -75,8 +75,7 @@ static inline __attribute__((always_inline)) bool find_eight(const struct own_ce
     __m512i cell = _mm512_srl_epi64(at, _mm_cvtsi32_si128((int)x->log));
     __m512i mine = _mm512_add_epi64(lane, _mm512_set1_epi64(x->me));
     __m512i v = _mm512_mask_i64gather_epi64(_mm512_setzero_si512(), here, cell, x->pairs, 8);
-    if (judge_own(x, v, mine, write, &to, &changed) & here) return false;
-    changed &= here;
+    if (!judge_own(x, here, v, mine, write, &to, &changed)) return false;
     if (!changed) return true;
     _mm512_storeu_si512(c->cell + *count, _mm512_maskz_compress_epi64(changed, cell));
     _mm512_storeu_si512(c->from + *count, _mm512_maskz_compress_epi64(changed, v));
