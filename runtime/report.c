@@ -331,6 +331,11 @@ static void advise_bounds(const struct rt_scene *x, const struct simt_report *r,
     else if (just)
         snprintf(out->hint, sizeof out->hint, "the last element is %s[%lld]: %s", out->name, (long long)out->length - 1,
                  one);
+    else if (out->index >> 31 == 1 && out->length >> 31 == 0)
+        snprintf(out->hint, sizeof out->hint,
+                 "%lld is %lld as an unsigned number, which threadIdx.x is, too: is a check missing that the index is "
+                 "not below 0?",
+                 (long long)out->index, (long long)out->index - (INT64_C(1) << 32));
 }
 
 static void describe_bounds(const struct rt_scene *x, const struct simt_report *r, struct rt_report *out,

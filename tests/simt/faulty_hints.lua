@@ -99,6 +99,13 @@ end)
 faulty("a larger block than the kernel is written for", stencil "__shared__ int s[70]", function(k) k(1, 128)(ints(134), ints(128)) end,
   { { kind = "out of bounds", line = 4, name = "s", hint = "the block has 128 threads, and s 70 elements: is it the block that the kernel is written for?" } }, "some")
 
+for source, index in pairs { ["threadIdx.x - 1"] = 4294967295, ["(threadIdx.x - 2) * n"] = 4294967295 - 127 } do
+  faulty(("before the start by %s"):format(source), ("__global__ void k(const float *x, float *y, unsigned n) { y[threadIdx.x] = x[%s]; }"):format(source),
+    function(k) k(1, 1)(gpu.ones(64), gpu.ones(64), 64) end,
+    { { kind = "out of bounds", line = 1, name = "x", index = index, hint = ("%d is %d as an unsigned number, which threadIdx.x is, too: " ..
+        "is a check missing that the index is not below 0?"):format(index, index - (1 << 32)) } })
+end
+
 t.test("a shared array that the compiler takes apart", function()
   local k = gpu.kernel [[__global__ void k(int *y) { __shared__ int few[2];
     if (threadIdx.x == 0) few[0] = 3;
