@@ -239,7 +239,7 @@ static void add_to_list(lua_State *L, int list, const struct rt_findings *f, con
     }
 }
 
-static int raise_findings(lua_State *L, const struct rt_findings *f, const char *kernel, bool unasked)
+static void push_findings(lua_State *L, const struct rt_findings *f, const char *kernel, const char *end)
 {
     luaL_Buffer b;
     luaL_buffinit(L, &b);
@@ -254,10 +254,24 @@ static int raise_findings(lua_State *L, const struct rt_findings *f, const char 
                         (int)(f->count - SHOWN));
         luaL_addvalue(&b);
     }
-    if (unasked) luaL_addstring(&b, "\n  the kernel ran to its end; gpu.check(false) launches without checks");
+    luaL_addstring(&b, end);
     luaL_pushresult(&b);
+}
+
+static int raise_findings(lua_State *L, const struct rt_findings *f, const char *kernel, bool unasked)
+{
+    push_findings(L, f, kernel,
+                  unasked ? "\n  the kernel ran to its end; gpu.check(false) launches without checks" : "");
     lg_note_status(L, RT_FAULT);
     return lua_error(L);
+}
+
+/* What was found before somebody stopped the kernel may be why it had no end. */
+static void add_findings(lua_State *L, const struct rt_findings *f, const char *kernel, struct rt_error *e)
+{
+    push_findings(L, f, kernel, "");
+    rt_fail(e, e->status, "%s; until then:\n%s", e->text, lua_tostring(L, -1));
+    lua_pop(L, 1);
 }
 
 int lg_run_call(lua_State *L, struct lg_call *call, enum lg_checked checked)
@@ -282,6 +296,7 @@ int lg_run_call(lua_State *L, struct lg_call *call, enum lg_checked checked)
             status = RT_OK;
         }
     }
+    if (status == RT_INTERRUPTED && on && !collects && f->count) add_findings(L, f, kernel, e);
     if (status != RT_OK) return lg_raise_kernel(L, e);
     if (on && !collects && f->count) return raise_findings(L, f, kernel, unasked);
     if (on) rt_findings_clear(f);

@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import time
 
 import pytest
 from conftest import ready
@@ -113,6 +114,25 @@ def test_interrupt_of_a_kernel_keeps_the_arrays(terminal, cli):
     t.send("x:sum()\r")
     t.at_prompt(4)
     t.shows("3> x:sum()", "3.0", "4>")
+
+
+FALL = "gpu.kernel [[__global__ void down(float *x) { for (unsigned i = 2; i >= 0; i--) x[i] += 1; }]]"
+
+
+def test_interrupted_kernel_tells_what_the_checks_found(terminal, cli):
+    if cli("-e", FALL, LUNARRAY_DEVICE="simt").returncode != 0:
+        pytest.skip("no NVRTC here")
+    t = ready(terminal, LUNARRAY_DEVICE="simt")
+    t.send(f"down = {FALL}\r")
+    t.at_prompt(2)
+    t.send("print 'running' down(1, 1)(gpu.ones(3))\r")
+    t.wait(lambda t: "running" in t.lines())
+    time.sleep(0.5)
+    t.send("\x03")
+    t.at_prompt(3)
+    text = "\n".join(t.lines())
+    assert "interrupted in kernel down; until then:" in text
+    assert "out of bounds: x[42" in text and "x has 3" in text
 
 
 def test_control_c_clears_the_line(terminal):
