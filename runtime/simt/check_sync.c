@@ -24,7 +24,8 @@ static void forget_meetings(struct block *b)
     if (!b->meets_partly) return;
     if (b->warps) memset(b->warps, 0, 32 * sizeof *b->warps);
     for (int w = 0; w < 32; w++) {
-        if (b->lanes[w]) memset(b->lanes[w][MET_TIME], 0, sizeof *b->lanes[w]);
+        if (!b->lanes[w]) continue;
+        memset(b->lanes[w][MET_TIME], 0, sizeof *b->lanes[w]);
         if (b->lanes_parted >> w & 1) memset(b->lanes[w], 0, LAST_MET * sizeof *b->lanes[w]);
     }
     b->lanes_parted = 0;
