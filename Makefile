@@ -186,7 +186,7 @@ X86 := $(filter x86_64-%,$(shell $(CC) -dumpmachine))
 # takes otherwise need as long as a small array's loop to begin.
 ifneq ($(and $(X86),$(if $(findstring clang,$(CC)),,gcc)),)
 BY_VECTORS := vector_loop:512:noalign$(comma)libcall:-1:noalign
-$(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out kernels/loops_%,$(wildcard runtime/*.c kernels/*.c lang/*.c))): \
+$(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out kernels/loops_%,$(wildcard runtime/*.c runtime/simt/*.c kernels/*.c lang/*.c))): \
   ALL_CFLAGS += -mmemset-strategy=$(BY_VECTORS) -mmemcpy-strategy=$(BY_VECTORS)
 endif
 $(addprefix $(BUILD)/obj/kernels/,compose.o copy_host.o histogram.o sort_host.o sort_records.o sort_ranks.o sort_counted.o conv_host.o pool.o sparse_host.o): ALL_CFLAGS += $(LOOPS)

@@ -108,7 +108,11 @@ static const char *stored_bytes(const struct warp *w, const struct insn *i, char
 {
     const char *from = w->frame->regs + i->d;
     if (i->size >= 4) return from;
-    for (unsigned l = 0; l < SIMT_WARP; l++) memcpy(packed + (size_t)l * i->size, from + 4 * (size_t)l, i->size);
+    for (unsigned l = 0; l < SIMT_WARP; l++)
+        if (i->size == 1)
+            packed[l] = from[4 * l];
+        else
+            memcpy(packed + 2 * l, from + 4 * l, 2);
     return packed;
 }
 

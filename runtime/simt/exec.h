@@ -22,6 +22,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include "runtime/simt/insn.h"
 
 #define FULL            0xffffffffu
@@ -172,6 +173,29 @@ static inline uint32_t simt_original(const struct warp *w, uint32_t lane)
 bool simt_runs_once(const struct insn *i);
 enum event simt_run_once(char *R, const struct insn *i, uint32_t m, struct warp *w);
 void simt_repeat_result(char *R, const struct insn *i, uint32_t m, struct warp *w);
+
+/* `size` bytes of memory, 1, 2, 4 or 8: a copy of a number that is not known takes longer than what else a lane needs.
+ */
+static inline uint64_t simt_bytes_at(const void *p, uint32_t size)
+{
+    uint64_t v = 0;
+    switch (size) {
+    case 1: memcpy(&v, p, 1); break;
+    case 2: memcpy(&v, p, 2); break;
+    case 4: memcpy(&v, p, 4); break;
+    default: memcpy(&v, p, 8);
+    }
+    return v;
+}
+static inline void simt_set_bytes(void *p, uint32_t size, uint64_t v)
+{
+    switch (size) {
+    case 1: memcpy(p, &v, 1); break;
+    case 2: memcpy(p, &v, 2); break;
+    case 4: memcpy(p, &v, 4); break;
+    default: memcpy(p, &v, 8);
+    }
+}
 
 struct barrier {
     uint32_t arrived[32]; /* lanes by warp */

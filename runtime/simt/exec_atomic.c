@@ -85,9 +85,8 @@ CELL(64)
 
 void simt_atomic_update(const struct insn *i, void *cell, const void *operand)
 {
-    uint64_t b = 0;
+    uint64_t b = simt_bytes_at(operand, i->size);
     bool changed = false;
-    memcpy(&b, operand, i->size);
     if (i->size == 8)
         update64(i, cell, b, 0, &changed);
     else if (i->size == 4)
@@ -226,13 +225,11 @@ enum event simt_op_atomic_shared(char *R, const struct insn *i, uint32_t m, stru
     w->budget -= SPIN_COST;
     EACH_LANE(l, m)
     {
-        uint64_t old = 0;
         void *p = simt_lane_address(w, i, (int)l, PTX_SHARED, simt_window_address(a[l], i->imm), i->size, true);
         if (!p) return EV_FAULT;
-        memcpy(&old, p, i->size);
-        uint64_t now =
-            apply(i, old, operand(R, i->b, l, i->size), i->mode == AT_CAS ? operand(R, i->c, l, i->size) : 0);
-        memcpy(p, &now, i->size);
+        uint64_t old = simt_bytes_at(p, i->size), now = apply(i, old, operand(R, i->b, l, i->size),
+                                                              i->mode == AT_CAS ? operand(R, i->c, l, i->size) : 0);
+        simt_set_bytes(p, i->size, now);
         if (i->extra) continue;
         if (i->size == 8)
             u64_at(R, i->d)[l] = old;

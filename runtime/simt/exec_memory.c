@@ -164,12 +164,6 @@ bool simt_lane_string(struct warp *w, int lane, uint64_t address, char *out, siz
 }
 
 /* ---- local memory and parameters ---- */
-static uint64_t read_bytes(const void *p, uint32_t size)
-{
-    uint64_t v = 0;
-    memcpy(&v, p, size);
-    return v;
-}
 static uint64_t extend(uint64_t v, const struct insn *i)
 {
     if (i->type < PTX_S8 || i->type > PTX_S64) return v;
@@ -199,9 +193,9 @@ static enum event access_lanes(char *R, const struct insn *i, uint32_t m, struct
         for (uint32_t k = 0; k < i->count; k++, p += i->size) {
             uint64_t v = store ? (wide ? u64_at(R, slots[k])[l] : u32_at(R, slots[k])[l]) : 0;
             if (store)
-                memcpy(p, &v, i->size);
+                simt_set_bytes(p, i->size, v);
             else
-                put(R, slots[k], wide, l, extend(read_bytes(p, i->size), i));
+                put(R, slots[k], wide, l, extend(simt_bytes_at(p, i->size), i));
         }
     }
     return EV_NEXT;
@@ -222,8 +216,7 @@ static inline enum event load_param(char *R, const struct insn *i, uint32_t m, s
         !within((uint64_t)i->imm, i->size, k->param_bytes))
         return access_lanes(R, i, m, w, PTX_PARAM, wide);
     const char *p = k->params + i->imm;
-    uint64_t v = i->size == 8 ? read_bytes(p, 8) : i->size == 4 ? read_bytes(p, 4) : read_bytes(p, i->size);
-    fill_lanes(R, i->d, wide, m, extend(v, i));
+    fill_lanes(R, i->d, wide, m, extend(simt_bytes_at(p, i->size), i));
     return EV_NEXT;
 }
 static enum event param_w(char *R, const struct insn *i, uint32_t m, struct warp *w)
