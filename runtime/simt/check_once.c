@@ -119,8 +119,10 @@ static struct once_chunk *chunk_with(struct once *o, size_t bytes)
 
 static inline void copy_values(char *to, const char *from, size_t width, uint32_t m)
 {
-    if (m == FULL) {
-        memcpy(to, from, SIMT_WARP * width);
+    if (m == FULL && width == 4) { /* by a number that is known: what finds out how many takes as long as all else */
+        memcpy(to, from, SIMT_WARP * 4);
+    } else if (m == FULL) {
+        memcpy(to, from, SIMT_WARP * 8);
     } else if (width == 4) {
         EACH_LANE(l, m) memcpy(to, from + 4 * (size_t)l, 4), to += 4;
     } else {
