@@ -164,6 +164,14 @@ struct group_rule {                     /* of tags whose epochs are times: check
     const uint32_t (*lanes)[SIMT_WARP]; /* as struct block has them: before what a lane does, too */
 };
 
+struct met_rule {  /* lanes of a warp that have met: times are as records of the block have them, without its number */
+    record id, me; /* me: lane 0 */
+    uint64_t before, warp_before; /* all that the block, or the warp, did before is ordered; */
+    uint64_t met;                 /* and what the lanes of `group` did before that; */
+    uint32_t group;
+    uint64_t seen; /* since when the warp has met nobody */
+};
+
 struct own_cells {        /* of pairs (check_pairs.h) of one chunk, that lanes touch */
     const uint64_t *from; /* by lane; `more` is added: bytes from the chunk's start on, */
     uint64_t more;
@@ -261,6 +269,11 @@ struct check_vectors {
     void (*raise)(uint32_t *times, const uint32_t *by, size_t n);
     /* By thread of a warp, the later of two times; the earliest of those comes back. */
     uint32_t (*times)(uint32_t *times, const uint32_t *by, uint32_t time);
+    /* Which of lanes m have addresses in so many bytes from `low` on? */
+    uint32_t (*inside)(const uint64_t *at, uint32_t m, uint64_t low, uint64_t bytes);
+    /* Lanes m, of a group, touch words of a line that has cells of words. False, and nothing was done: not all that was
+     * done to these is ordered before, or two lanes touch one. */
+    bool (*met)(record *cells, const uint64_t *at, uint32_t m, const struct met_rule *x, bool write);
 };
 extern const struct check_vectors simt_check_base, simt_check_avx2, simt_check_avx512;
 const struct check_vectors *simt_check_vectors(void); /* the best for this machine */

@@ -222,6 +222,8 @@ void simt_race_lane(const struct access *a, unsigned lane);
 bool simt_knows_some(const struct block *b, unsigned warp);
 /* Lanes m do a plain load or store of global memory. Those that one must look closer at, and note. */
 uint32_t simt_race_known(const struct access *a, uint32_t m);
+/* The same, where lanes met: those of lines that this does not tell of. */
+uint32_t simt_race_met(const struct access *a, uint32_t m);
 
 /* ---- check_cell.c ---- */
 bool simt_is_lacking(const struct access *a, uint32_t written); /* a load, of whose bytes these were written, by bits */

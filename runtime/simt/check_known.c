@@ -144,17 +144,64 @@ static struct knower knower_of(const struct access *a)
                            .knows_more = b->reach || b->clocks || b->order || b->acquires};
 }
 
+/* Lanes of a group, the only ones in the line. False: look closer, at all of them. */
+static bool touch_group(const struct access *a, struct line *l, uint32_t m, const struct met_rule *rule,
+                        const struct now *now)
+{
+    record *words = words_of_line(a->check, l);
+    if (!words && may_get_cells(a, l)) words = cells_for(a, l, (unsigned)__builtin_ctz(m), now);
+    const bool write = a->kind == ACCESS_WRITE;
+    if (!words || !a->check->vectors->met(words, a->at, m, rule, write)) return false;
+    if (write && a->check->parallel) EACH_LANE(lane, m) simt_race_store(a, a->at[lane], a->bytes, lane);
+    return true;
+}
+
+/* Lines that lanes touch which met each other last, and no others: most often all that was done there was done before
+ * that, by them. Those lanes for which it is not so. */
+static uint32_t touch_groups(const struct knower *x, uint32_t m)
+{
+    const struct access *a = x->access;
+    const struct now now = now_of(a, false);
+    uint32_t left = m;
+    for (uint32_t rest = m, here; rest; rest &= ~here) {
+        unsigned lane = (unsigned)__builtin_ctz(rest);
+        const struct met_rule rule = {.id = x->id,
+                                      .me = a->me,
+                                      .before = (uint64_t)x->met << TIME_AT,
+                                      .warp_before = (uint64_t)x->warp_met << TIME_AT,
+                                      .met = (uint64_t)x->lanes[MET_TIME][lane] << TIME_AT,
+                                      .group = x->lanes[LAST_MET][lane],
+                                      .seen = x->seen};
+        uint64_t low = a->at[lane] / LINE * LINE;
+        here = a->check->vectors->inside(a->at, rest, low, LINE);
+        struct line *l = here & ~rule.group ? NULL : global_line(a, low);
+        if (!l) continue;
+        lock_line(a->check, l);
+        if (touch_group(a, l, here, &rule, &now)) left &= ~here;
+        unlock_line(a->check, l);
+    }
+    return left;
+}
+
+uint32_t simt_race_met(const struct access *a, uint32_t m)
+{
+    const struct block *b = a->block;
+    if (a->bytes != 4 || !b->lanes[a->warp->index] || b->counting || b->now == LAST_TIME || !is_plain(a)) return m;
+    const struct knower x = knower_of(a);
+    return touch_groups(&x, m);
+}
+
 uint32_t simt_race_known(const struct access *a, uint32_t m)
 {
     struct simt_check *c = a->check;
     struct line *held = NULL;
     record *words = NULL;
     uint64_t number = 0;
-    uint32_t left = m;
     bool looks = false;
     if (!is_plain(a) || a->block->now == LAST_TIME) return m;
     struct knower x = knower_of(a);
     const struct now now = now_of(a, false);
+    uint32_t left = m;
     EACH_LANE(lane, m)
     {
         x.lane = lane;

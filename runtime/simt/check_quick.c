@@ -87,7 +87,10 @@ static bool quick_global(struct access *a, int64_t step, const uint64_t at[2], u
     if (m == FULL && step == a->bytes && a->bytes >= 4 && !((at[0] | at[1]) % LINE) && touch_lines(a, s, at))
         return true;
     if (!s->written && (s->quiet || (m == FULL && simt_race_steps(a, at, step)))) return true;
-    for (unsigned l = 0; l < SIMT_WARP; l++) a->at[l] = at[l / 16] + (uint64_t)step * (l % 16);
+    for (unsigned l = 0; l < 16; l++) {
+        uint64_t on = (uint64_t)step * l;
+        a->at[l] = at[0] + on, a->at[16 + l] = at[1] + on;
+    }
     if (!touch_lanes_bits(a, s, m)) return false;
     if (!s->quiet && (m != FULL || !simt_race_steps(a, at, step))) simt_race_touch(a, m, false);
     return true;
@@ -243,6 +246,19 @@ static bool check(struct warp *w, uint32_t pc, int64_t step, const uint64_t at[2
     return check_records(w, i, step, at, more);
 }
 
+/* Lanes m of a row of global memory, which may have met others. */
+static bool touches_row(struct warp *w, const struct insn *i, unsigned site, int64_t step, const uint64_t at[2],
+                        uint32_t m)
+{
+    struct block *b = w->worker->observed;
+    const struct span *span = &b->spans[i->d2];
+    struct access a;
+    if (span->quiet || b->check->sites[site].copies || wants_care(b, site, span)) return false;
+    simt_check_begin(&a, b->check, w, i, site);
+    a.bytes = (uint32_t)i->size * i->count;
+    return quick_global(&a, step, at, m);
+}
+
 /* Of lanes m by equal steps. */
 static bool check_some(struct warp *w, uint32_t pc, int64_t step, const uint64_t at[2], uint32_t m, uint64_t more)
 {
@@ -256,6 +272,7 @@ static bool check_some(struct warp *w, uint32_t pc, int64_t step, const uint64_t
         simt_shared_form(w, i, site, step, at, m, 1))
         return true;
     if (once && !wants_care(b, site, &b->spans[i->d2]) && simt_once_rows(w, i, site, step, at, m)) return true;
+    if (i->space == PTX_GLOBAL && b->meets_partly && !once && touches_row(w, i, site, step, at, m)) return true;
     write_addresses(w, i, step, at);
     return check(w, pc, QUICK_SCATTERED, (const uint64_t[]){m, 0}, more);
 }

@@ -390,6 +390,11 @@ static uint32_t unsettled(const struct access *a, uint32_t m)
 static void touch(const struct access *a, uint32_t m, bool shared)
 {
     if (!shared && a->block->spans[a->insn->d2].once && simt_once_touch(a, m)) return;
+    if (!shared && a->block->meets_partly) {
+        uint32_t left = simt_race_met(a, m);
+        a->block->judged |= m & ~left;
+        if (!(m = left)) return;
+    }
     if (!shared && a->kind == ACCESS_ATOMIC && a->bytes == 4) {
         m = simt_counters_touch(a, m);
         if (!m) return;

@@ -214,6 +214,7 @@ local stories = {
   { "r0 m0,1 r0 w1", true }, { "r0 r2 m0,1,2 r2 w1", true }, { "r0 r2 r0 r2 m0,1,2 w1", false }, -- reads again behind a meeting
   { "s0 s1 m1,2 r2", true }, { "s0 s1 m0,2 r2", true }, { "s0 s1 m0,1,2 r2", false }, { "s0 s1 s0", false },
   { "a0 a1 m1,2 r2", true }, { "a0 a1 m0,2 r2", true }, { "a0 a1 m0,1,2 r2", false }, { "a0 a1 m1,2 w2", true },
+  { "a0 a1 m1,3 m0,1,2 r2 r3", true }, { "a0 a1 m0,1,3 m0,1,2 r2 r3", false },
   { "w0 m0,1 r1 m1,2 w2 m2,3 r3", false }, { "w0 m0,1 r1 m1,2 w2 r3", true }, { "w0 r0 w0 m0,1 w1 m0,1 r0", false },
   { "w0 m1,2 r1", true }, { "w0 m0,1 m1,2 r2 m2,0 w0", false }, { "w0 m0,1 m1,2 r2 m1,0 w0", true },
 }
@@ -292,6 +293,57 @@ t.test("readers who have not met the one who stores", function()
   t.eq(found[1].kind, "race")
 end)
 
+-- A line of 16 words that tiles have met over: what one of their lanes does there is seen beside what all others did.
+local tiles = [[__global__ void tiles(int *x, int *out) {
+  int t = threadIdx.x, lane = t % 32, v = 0;
+  unsigned mask = 0xffu << lane / 8 * 8;
+  for (int k = 0; k < 3; k++) {
+    if (t < 8) x[t ^ k] = k, x[t + 8 ^ k] = k;
+    __syncwarp(mask);
+  }
+  BODY
+  out[t] = v;
+}]]
+local function tile(name, lines, body)
+  t.test("tiles and a line: " .. name, function()
+    local k = gpu.kernel((tiles:gsub("BODY", body)))
+    local found = gpu.check(function() k(1, 64)(gpu.zeros(16, "int32"), gpu.zeros(64, "int32")) end)
+    t.eq(#found, lines and 1 or 0, found[1] and found[1].text)
+    if not lines then return end
+    local one, other = found[1].line, found[1].other.line
+    t.eq(("%d %d"):format(math.min(one, other), math.max(one, other)), lines)
+  end)
+end
+tile("what the tile left", nil, "if (t < 8) v = x[t] + x[t + 8];")
+tile("what another tile left", "5 8", "if (t < 16) v = x[t];")
+tile("what another warp left", "5 8", "if (t / 32 && lane < 8) v = x[lane];")
+tile("a word that two of its lanes store to", "8 8", "if (t < 8) x[t / 2] = t;")
+tile("what two lanes had read before one stored there", "10 11", [[if (t < 8) v = x[t] + x[t ^ 1];
+  __syncwarp(mask);
+  if (t < 8) x[t] = v;
+  if (t == 8) x[3] = 2;
+]])
+tile("what another warp left before all of a warp met", "5 10", [[__syncwarp();
+  __syncwarp(mask);
+  if (t / 32 && lane < 8) v = x[lane];]])
+tile("a second word", "8 9", [[if (t < 8) ((long long *)x)[t] = 1;
+  if (t == 8) v = x[1];]])
+tile("what others add", "9 11", [[__syncthreads();
+  atomicAdd(&x[15], 1);
+  __syncwarp(mask);
+  if (t < 8) v = x[t + 8];]])
+tile("what a lane left since", "10 12", [[
+  if (t < 8) {
+    v = x[t];
+    x[t] = v + 1;
+    v = x[t + 8];
+    v += x[t ^ 1];
+  }]])
+tile("the first of two loads", "9 11", [[if (t < 8) {
+    v = x[t]; asm volatile("" ::: "memory");
+    v += x[t] / 2;
+  } if (t == 8) x[3] = 2;
+]])
 t.on_threads("tests/simt/groups.lua", 1)
 
 t.done()
