@@ -58,15 +58,6 @@ int rt_thread_count(void)
 
 /* ---- Waiting ---- */
 
-static void pause_cpu(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
-}
-
 static void sleep_while(void *word, unsigned value)
 {
     syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
@@ -94,7 +85,7 @@ static unsigned next_ticket(unsigned seen)
     for (int i = 0; i < SPINS; i++) {
         unsigned now = atomic_load(&pool.ticket);
         if (now != seen) return now;
-        pause_cpu();
+        rt_pause_cpu();
     }
     unsigned now;
     while ((now = atomic_load(&pool.ticket)) == seen) sleep_while(&pool.ticket, seen);
@@ -184,7 +175,7 @@ static void run_parallel(size_t n, size_t grain, void (*body)(void *context, siz
     in_parallel = false;
 
     atomic_store(&pool.open, false);
-    for (int i = 0; i < SPINS && atomic_load(&pool.inside) != 0; i++) pause_cpu();
+    for (int i = 0; i < SPINS && atomic_load(&pool.inside) != 0; i++) rt_pause_cpu();
     atomic_store(&pool.waiting, true);
     int inside;
     while ((inside = atomic_load(&pool.inside)) != 0) sleep_while(&pool.inside, (unsigned)inside);

@@ -17,6 +17,16 @@ int rt_thread_count(void);
 void rt_parallel_for(size_t n, size_t grain, void (*body)(void *context, size_t begin, size_t end, int worker),
                      void *context);
 
+/* Between two looks at what another thread is about to change. */
+static inline void rt_pause_cpu(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
 /* memmove, by all threads when it is long and the two do not overlap. */
 void rt_parallel_copy(void *to, const void *from, size_t bytes);
 

@@ -16,12 +16,15 @@
 #ifndef SIMT_CHECK_INSIDE_H
 #define SIMT_CHECK_INSIDE_H
 
+#include <sched.h>
 #include "runtime/simt/check_block.h"
+#include "runtime/threads.h"
 
 #define MAX_REPORTS 256
 #define OBJECTS     4096 /* what threads synchronise through, hashed */
 #define ANY_OBJECT  OBJECTS
 #define LOG_STRIPES 64
+#define PAUSES      100
 
 struct release { /* check_releases.c */
     uint64_t number;
@@ -40,6 +43,16 @@ struct release_log { /* of a block */
     size_t count, capacity;
     struct release_log *next;
 };
+
+/* A host thread waits for what another one holds for a short time, and looked for it so often: without asking for it
+ * again, which would keep that one from letting go. */
+static inline void simt_check_pause(int tries)
+{
+    if (tries < PAUSES)
+        rt_pause_cpu();
+    else
+        sched_yield();
+}
 
 enum runs { RUNS_NOT, RUNS_UNSEEN, RUNS_SEEN }; /* unseen: what it calls is not known yet */
 

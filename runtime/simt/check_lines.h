@@ -2,7 +2,6 @@
 #ifndef SIMT_CHECK_LINES_H
 #define SIMT_CHECK_LINES_H
 
-#include <sched.h>
 #include <string.h>
 #include "runtime/simt/check_cells.h"
 
@@ -38,8 +37,8 @@ static inline _Atomic uint8_t *lock_of(struct line *l)
 static inline void lock_line(const struct simt_check *c, struct line *l)
 {
     if (!c->parallel) return;
-    for (int tries = 0; atomic_exchange_explicit(lock_of(l), 1, memory_order_acquire); tries++)
-        if (tries > 100) sched_yield();
+    while (atomic_exchange_explicit(lock_of(l), 1, memory_order_acquire))
+        for (int tries = 0; atomic_load_explicit(lock_of(l), memory_order_relaxed); tries++) simt_check_pause(tries);
 }
 
 static inline void unlock_line(const struct simt_check *c, struct line *l)

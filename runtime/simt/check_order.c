@@ -10,7 +10,6 @@
  * Large launches may exhaust what such sets may take. From then on (`coarse`) order goes by the numbers of
  * check_releases.c, which are kept all the time. */
 #include <limits.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/memory.h"
@@ -354,8 +353,8 @@ static void lock(struct strong *s, bool on)
     for (uint64_t left = c->parallel ? s->stripes : 0; left; left &= left - 1) {
         _Atomic bool *one = &c->order[__builtin_ctzll(left)].locked;
         if (!on) atomic_store_explicit(one, false, memory_order_release);
-        for (int tries = 0; on && atomic_exchange_explicit(one, true, memory_order_acquire); tries++)
-            if (tries > 100) sched_yield();
+        while (on && atomic_exchange_explicit(one, true, memory_order_acquire))
+            for (int tries = 0; atomic_load_explicit(one, memory_order_relaxed); tries++) simt_check_pause(tries);
     }
 }
 
@@ -491,7 +490,7 @@ static void look_again(const struct access *a, uint32_t m)
     struct glance *last = &a->block->glances[a->warp->index], was = *last;
     *last = (struct glance){i, a->at[first], value_at(a, i->d, first), a->me, m};
     bool again = was.insn == i && was.at == last->at && was.value == last->value;
-    if (again && was.me == last->me && was.lanes == m) simt_waits(a->warp, WAIT_COST);
+    if (again && was.me == last->me && was.lanes == m) simt_waits(a->warp, LOOK_COST);
 }
 
 enum event simt_order_strong(struct access *a, uint32_t *m)

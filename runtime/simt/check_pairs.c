@@ -66,7 +66,7 @@ static inline uint64_t take(const struct simt_check *c, pair *p)
     if (!c->parallel) return atomic_load_explicit(p, memory_order_relaxed);
     uint64_t v = atomic_exchange_explicit(p, PAIR_BUSY, memory_order_acquire);
     for (int tries = 0; v == PAIR_BUSY; tries++) {
-        if (tries > 100) sched_yield();
+        simt_check_pause(tries);
         if (atomic_load_explicit(p, memory_order_relaxed) != PAIR_BUSY)
             v = atomic_exchange_explicit(p, PAIR_BUSY, memory_order_acquire);
     }

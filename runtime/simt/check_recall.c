@@ -1,6 +1,5 @@
 /* How what check_once.c has in lists comes to the records after all: when somebody else comes to an element, or when
  * the launch ends and two workers touched the same. */
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/memory.h"
@@ -95,8 +94,7 @@ void simt_let_stores_land(struct block *b)
     const struct block *o = c->blocks;
     pthread_mutex_unlock(&c->lock);
     for (; o; o = o->next)
-        for (int tries = 0; atomic_load(&o->worker->quiet.noted); tries++)
-            if (tries > 100) sched_yield();
+        for (int tries = 0; atomic_load(&o->worker->quiet.noted); tries++) simt_check_pause(tries);
 }
 
 void simt_once_leave(struct block *b, struct once *o)

@@ -41,7 +41,8 @@
 #define ALLOCA_LOCAL    8192   /* bytes a thread at the end of local memory, for programs that call alloca */
 #define SLICE           2048   /* jumps back before a warp or split yields */
 #define SPIN_COST       24     /* what an atomic or volatile access adds to a jump's cost: such loops wait for others */
-#define WAIT_COST       (SLICE / 8) /* of what only waits: a sleep, and under checks a look at what is as it was */
+#define WAIT_COST       (SLICE / 8) /* of what only waits, as a sleep */
+#define LOOK_COST       (SLICE / 2) /* under checks, a look at what is as it was */
 #define LOADS_AHEAD     4           /* times four loads that are done at once */
 #define WALKS           4           /* loads along rows in a loop */
 #define LOOK_AHEAD      4           /* steps of a loop over memory that data are fetched before they are wanted */
