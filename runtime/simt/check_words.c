@@ -184,7 +184,7 @@ static inline void fetch(const struct access *a, uint32_t m, const struct place_
 
 /* The first access to one cell. */
 static inline __attribute__((always_inline)) bool claim(const struct place_of *x, pair *p, uint64_t mine, char *to,
-                                                        const char *from, unsigned bytes)
+                                                        unsigned lane, unsigned bytes)
 {
     uint64_t none = 0;
     if (atomic_load_explicit(p, memory_order_relaxed)) return false;
@@ -196,7 +196,7 @@ static inline __attribute__((always_inline)) bool claim(const struct place_of *x
     if (!atomic_compare_exchange_strong_explicit(p, &none, then, memory_order_acq_rel, memory_order_relaxed))
         return false;
     if (!x->from) return true;
-    store_of_kernel(to, from, bytes);
+    store_of_kernel(to, x->from + (size_t)x->step * lane, bytes);
     give(p, mine);
     return true;
 }
@@ -217,7 +217,7 @@ static inline __attribute__((always_inline)) uint32_t touch_lanes(const struct t
             open_page(t->access->check, &x, offset, log);
             fine = head_of(&x.lines[offset / LINE]) == x.head;
         }
-        if (fine && !claim(&x, p, me + (l << MOMENT_BITS), x.host + offset, x.from + (size_t)x.step * l, 1u << log)) {
+        if (fine && !claim(&x, p, me + (l << MOMENT_BITS), x.host + offset, l, 1u << log)) {
             t->access->block->judged |= m & ~left & ((1u << l) - 1);
             fine = simt_pair_touch(t, p, log, l);
         }
