@@ -269,6 +269,51 @@ static void push_kernels(lua_State *L, struct lg_family *f, const struct rt_prog
     lua_setmetatable(L, -2);
 }
 
+/* Whether the first line of a message is a warning about the source itself; other ones are of headers. Variables that
+ * are not used are no reason to speak. Sets *name_end to where the position ends, *number to that of the warning. */
+static bool is_own_warning(const char *line, const char *name, const char **name_end, const char **number)
+{
+    static const char *const harmless[] = {"177-D", "550-D"}; /* declared or set, but never used */
+    size_t n = strlen(name);
+    if (strncmp(line, name, n) != 0 || line[n] != ':') return false;
+    *name_end = line + n + 1 + strspn(line + n + 1, "0123456789");
+    if (strncmp(*name_end, ": warning #", 11) != 0) return false;
+    *number = *name_end + 11;
+    for (size_t k = 0; k < sizeof harmless / sizeof *harmless; k++)
+        if (strncmp(*number, harmless[k], 5) == 0) return false;
+    return true;
+}
+
+/* Has Lua warn of what the compiler warns of, which scripts leave off and sessions show: once for a text, be it that a
+ * loop compiles the same source again and again. */
+static void warn_of(lua_State *L, const struct rt_program *p)
+{
+    static const char last;
+    luaL_Buffer b;
+    luaL_buffinit(L, &b);
+    bool kept = false, any = false;
+    for (const char *line = p->log, *end; *line; line = end + (*end != 0)) {
+        const char *name_end, *number;
+        end = line + strcspn(line, "\n");
+        if (*line == ' ') {
+            if (kept) luaL_addlstring(&b, line - 1, (size_t)(end - line) + 1);
+            continue;
+        }
+        kept = is_own_warning(line, p->name, &name_end, &number);
+        if (!kept) continue;
+        if (any) luaL_addstring(&b, "\nwarning: ");
+        luaL_addlstring(&b, line, (size_t)(name_end - line));
+        luaL_addstring(&b, ": #");
+        luaL_addlstring(&b, number, (size_t)(end - number));
+        any = true;
+    }
+    luaL_pushresult(&b);
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &last);
+    if (any && !lua_rawequal(L, -1, -2)) lua_warning(L, lua_tostring(L, -2), 0);
+    lua_pop(L, 1);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &last);
+}
+
 int lg_make_kernel(lua_State *L)
 {
     struct request r;
@@ -281,6 +326,7 @@ int lg_make_kernel(lua_State *L)
     if (!f->modules[0]) return lg_raise_kernel(L, e);
     f->devices[0] = r.device;
     f->count = 1;
+    warn_of(L, p);
     if (r.kernel || p->entry_count <= 1)
         lg_push_kernel(L, f, r.kernel);
     else
@@ -303,7 +349,8 @@ static const struct lg_function functions[] = {
      "Options: name = the kernel wanted of several, options = {\"-DN=4\", ...} for the compiler, instantiate = "
      "{\"scale<float>\"} for templates, device. A table with source or file in it may stand for both arguments.\n"
      "Where ]] is in the source, as in x[y[i]], it stands in [=[ ... ]=].\n"
-     "Source that does not compile raises the compiler's messages with the lines of the cell or file.",
+     "Source that does not compile raises the compiler's messages with the lines of the cell or file. Of its warnings, "
+     "which k.log has, a session shows those that hint at faults (\"%d\" with a float); warn \"@off\" silences them.",
      "local twice = gpu.kernel [[\n"
      "  __global__ void twice(int n, float *x) {\n"
      "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"

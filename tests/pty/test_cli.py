@@ -311,3 +311,13 @@ def test_manual(cli):
         pytest.skip("there is no groff")
     r = subprocess.run(["groff", "-ww", "-man", "-Tutf8", "-P-c"], input=page, capture_output=True, text=True, timeout=PATIENCE)
     assert r.returncode == 0 and r.stderr == "" and "--device NAME" in re.sub(".\b", "", r.stdout)
+
+
+def test_compiler_warnings(cli):
+    """What the compiler warns of is warned of once, with its line, but for variables without use."""
+    code = ('for _ = 1, 3 do gpu.kernel [[\n  __global__ void k(float x) {\n    int unused;\n    printf("%d\\n", x);\n    if (x) x == 2;\n  }\n]] end')
+    r = cli("--device", "simt", "-W", "-e", code)
+    assert r.returncode == 0 and r.stderr.count("#181-D") == 1 == r.stderr.count("#174-D") and "unused" not in r.stderr
+    assert r.stderr.startswith("Lua warning: (command line):4: #181-D: argument is incompatible") and "\nwarning: (command line):5: " in r.stderr
+    assert '      printf("%d\\n", x);\n                     ^\n' in r.stderr
+    assert cli("--device", "simt", "-e", code).stderr == ""

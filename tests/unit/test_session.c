@@ -1,6 +1,7 @@
 /* Cells: their results, errors, variables, input, magics and displays; and plain Lua. */
 #include <unistd.h>
 #include "lang/buffer.h"
+#include "runtime/library.h"
 #include "tests/unit/session.h"
 
 TEST(results)
@@ -260,6 +261,16 @@ TEST(errors_of_kernels_and_memory_have_names)
     CHECK_STR(failure->name, "OutOfMemory");
     CHECK_HAS(fails("local ok, e = pcall(gpu.zeros, 1 << 42, 'float64', 'cpu') error('other')"), "other");
     CHECK_STR(failure->name, "LuaError");
+}
+
+TEST(what_the_compiler_warns_of_is_a_warning)
+{
+    struct rt_error e = {0};
+    if (!rt_library_open(RT_LIB_NVRTC, &e)) SKIP("no NVRTC");
+    start();
+    CHECK_HAS(run("k = gpu.kernel([[\n__global__ void k(float x) {\nprintf(\"%d\", x); }]], {device = 'simt'});"),
+              "e|warning: cell 1:3: #181-D: argument is incompatible");
+    CHECK_STR(run("k = gpu.kernel([[\n__global__ void k(float x) { int y; }]], {device = 'simt'});"), "");
 }
 
 TEST(displays)
