@@ -199,7 +199,7 @@ class Runner:
             name = os.path.basename(path)[:-4]
             if suite == "cuda" and (name in NOT_ON_CUDA or self.has_line(path, 'gpu.device("simt")')):
                 continue  # it would run the same once more
-            if name != "test" and (names is None or name in names) and self.wanted(suite, name):
+            if name != "test" and (names is None or name in names) and self.wanted(suite, f"{suite}/{name}.lua"):
                 self.later(self.program, f"{suite}/{name}", (command or [self.binary]) + [path],
                            {**(env or {}), **({"LUNARRAY_TEST_BRIEF": "1"} if name in brief else {}),
                             **({"LUNARRAY_THREADS": "8"} if name in eight else {})})
