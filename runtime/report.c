@@ -9,8 +9,6 @@
 #include "runtime/report_inside.h"
 #include "runtime/signature.h"
 
-#define NEAR ((uint64_t)1 << 20) /* bytes; an array further away than this was hardly meant */
-
 /* ---- where ---- */
 void rt_copy_line(const char *text, int line, char *out, size_t size, int *indent)
 {
@@ -43,8 +41,7 @@ static bool is_own(const struct rt_scene *x, const struct simt_party *p)
     return x->program && (!p->file || rt_is_source_name(p->file));
 }
 
-/* The source that a party is in; NULL when it isn't known. */
-static const char *text_of(const struct rt_scene *x, const struct simt_party *p)
+const char *rt_report_text_of(const struct rt_scene *x, const struct simt_party *p)
 {
     return is_own(x, p) ? x->program->text : x->read && p->file ? x->read(x->reader, p->file) : NULL;
 }
@@ -57,7 +54,7 @@ static void read_party(const struct rt_scene *x, const struct simt_party *p, str
     memcpy(out->block, p->block, sizeof out->block);
     if (p->line <= 0) return;
     bool own = is_own(x, p);
-    const char *text = text_of(x, p);
+    const char *text = rt_report_text_of(x, p);
     int indent;
     snprintf(out->file, sizeof out->file, "%s", own ? program->name : p->file ? p->file : "");
     out->line = p->line + (own ? program->first_line - 1 : 0);
@@ -67,243 +64,10 @@ static void read_party(const struct rt_scene *x, const struct simt_party *p, str
 }
 
 /* ---- what ---- */
-/* Behind a number in a symbol that is not the length of a name: of an array (A64_), of a type that was there before
- * (S1_, T0_), or a template's value (Li5E). NULL when there is none at p. */
-static const char *behind_number(const char *p)
-{
-    const char *q = p + 1;
-    if (*p == 'A' || *p == 'S' || *p == 'T') {
-        while (isdigit((unsigned char)*q) || isupper((unsigned char)*q)) q++;
-        return *q == '_' ? q + 1 : NULL;
-    }
-    if (*p != 'L' || !islower((unsigned char)*q++)) return NULL;
-    q += *q == 'n';
-    while (isdigit((unsigned char)*q)) q++;
-    return *q == 'E' ? q + 1 : NULL;
-}
-
-/* Compilers make several variables of an array or structure all of whose indices they know: "s_$_0", "s_$_2_$_1". */
-#define PIECE "_$_"
-
-void rt_variable_name(const char *symbol, char *out, size_t size)
-{
-    snprintf(out, size, "%s", symbol);
-    if (strncmp(symbol, "_Z", 2) != 0) return;
-    const char *end = symbol + strlen(symbol), *next;
-    const char *suffix = strstr(symbol, PIECE); /* "s_0" is the second s of its function */
-    if (!suffix) suffix = strrchr(symbol, '_');
-    for (const char *p = symbol + 2; *p; p = next) {
-        if (*p < '1' || *p > '9') {
-            next = behind_number(p);
-            if (!next) next = p + 1;
-            continue;
-        }
-        char *name;
-        long length = strtol(p, &name, 10);
-        next = length <= end - name ? name + length : name; /* the digits of names are no lengths */
-        if (next == name) continue;
-        if (next == end || (next + 1 == end && *next == 'E') || (suffix > symbol + 1 && next == suffix)) {
-            snprintf(out, size, "%.*s", (int)length, name);
-            return;
-        }
-    }
-}
-
-static void set_index(struct rt_report *out, uint64_t address, uint64_t start, uint64_t bytes, unsigned element)
-{
-    int64_t offset = (int64_t)(address - start);
-    out->has_index = true;
-    out->index = offset >= 0 ? offset / element : -((-offset + element - 1) / element);
-    out->length = (int64_t)(bytes / element);
-}
-
-/* Where what is wrong begins: of an access across an end it is what lies behind that. */
-static uint64_t wrong_address(const struct simt_report *r, uint64_t start, uint64_t bytes)
-{
-    bool across = r->kind == CHECK_BOUNDS && !r->in_view && r->address >= start && r->address - start < bytes &&
-                  r->size > bytes - (r->address - start);
-    return across ? start + bytes : r->address;
-}
-
-/* Bytes of an element of a variable: as the source declares it, or what was accessed. */
-static unsigned variable_element(const struct rt_scene *x, const struct simt_report *r, const char *name)
-{
-    const char *text = text_of(x, &r->first);
-    unsigned bytes = text ? rt_source_element(text, strlen(text), name) : 0;
-    return bytes ? bytes : r->size;
-}
-
-/* The number of a piece is an index, or a member's: an index where the source, as far as it is known, has one. */
-static void set_piece(const char *numbers, struct rt_report *out)
-{
-    char *end, indexed[sizeof out->name + 1];
-    long n = strtol(numbers, &end, 10);
-    snprintf(indexed, sizeof indexed, "%s[", out->name);
-    if (*end || !strstr(out->first.source, indexed)) return;
-    out->has_index = true;
-    out->index = n;
-}
-
-static void name_argument(const struct rt_entry *entry, size_t i, struct rt_report *out)
-{
-    if (entry->params[i].name)
-        snprintf(out->name, sizeof out->name, "%s", entry->params[i].name);
-    else
-        snprintf(out->name, sizeof out->name, "argument %zu", i + 1);
-}
-
-/* Bytes of what the parameter points to, as the kernel indexes it: 16 for a float4 over an array of float32. */
-static unsigned element_bytes(const struct rt_param *p, const struct rt_place *a, unsigned access)
-{
-    char type[64];
-    int lanes;
-    size_t n = p->type ? strcspn(p->type, "*") : 0;
-    while (n > 0 && p->type[n - 1] == ' ') n--;
-    bool known = a->dtype != RT_DTYPE_COUNT;
-    unsigned bytes = known                        ? (unsigned)rt_dtypes[a->dtype].size
-                     : p->dtype != RT_DTYPE_COUNT ? (unsigned)rt_dtypes[p->dtype].size
-                                                  : access;
-    if (n == 0 || n >= sizeof type || p->dtype != RT_DTYPE_COUNT) return bytes;
-    snprintf(type, sizeof type, "%.*s", (int)n, p->type);
-    enum rt_dtype t = rt_type_dtype(type, &lanes);
-    if (t == RT_DTYPE_COUNT || (known && t != a->dtype)) return bytes;
-    return (unsigned)rt_dtypes[t].size * (unsigned)lanes;
-}
-
-/* The array that an address is of, or lies near: the one that was passed for the report's parameter, when that is
- * known; false when there is none. */
-static bool name_array(const struct rt_scene *x, const struct simt_report *r, struct rt_report *out)
-{
-    const struct rt_entry *entry = x->entry;
-    uint64_t nearest = NEAR, address = r->address;
-    int parameter = r->parameter;
-    bool known =
-        parameter > 0 && (size_t)parameter <= entry->param_count && x->places[parameter - 1].kind == RT_PLACE_MEMORY;
-    for (size_t i = 0; i < entry->param_count; i++) {
-        const struct rt_place *a = &x->places[i];
-        if (a->kind != RT_PLACE_MEMORY || (known && i + 1 != (size_t)parameter)) continue;
-        uint64_t start = a->address, end = start + a->bytes;
-        uint64_t distance = address >= end ? address - end : address < start ? start - address : 0;
-        if (!start || (distance >= nearest && !known)) continue;
-        nearest = known ? 0 : distance;
-        name_argument(entry, i, out);
-        set_index(out, wrong_address(r, start, a->bytes), start, a->bytes,
-                  element_bytes(&entry->params[i], a, r->size));
-    }
-    return nearest < NEAR;
-}
-
-/* nil was passed for the pointer, when there is only one of them. */
-static bool name_null(const struct rt_scene *x, uint64_t address, struct rt_report *out)
-{
-    const struct rt_entry *entry = x->entry;
-    size_t found = entry->param_count;
-    for (size_t i = 0; i < entry->param_count; i++) {
-        if (entry->params[i].kind != RT_PARAM_POINTER || x->places[i].kind != RT_PLACE_NULL) continue;
-        if (found < entry->param_count) return false;
-        found = i;
-    }
-    if (found == entry->param_count) return false;
-    enum rt_dtype t = entry->params[found].dtype;
-    name_argument(entry, found, out);
-    set_index(out, address, 0, 0, t == RT_DTYPE_COUNT ? 1 : (unsigned)rt_dtypes[t].size);
-    return true;
-}
-
-static bool is_null(const struct simt_report *r)
-{
-    return r->space == PTX_GLOBAL && r->address < 65536;
-}
-
-static void name_place(const struct rt_scene *x, const struct simt_report *r, struct rt_report *out)
-{
-    if (r->kind == CHECK_FREED || r->in_heap) return;
-    if (r->axes) {
-        if (r->parameter > 0 && (size_t)r->parameter <= x->entry->param_count)
-            name_argument(x->entry, (size_t)r->parameter - 1, out);
-        return;
-    }
-    if (r->symbol) {
-        rt_variable_name(r->symbol, out->name, sizeof out->name);
-        const char *piece = strstr(r->symbol, PIECE);
-        if (piece) {
-            set_piece(piece + strlen(PIECE), out);
-            return;
-        }
-        uint64_t address = wrong_address(r, r->start, r->bytes);
-        if (r->space == PTX_SHARED && address >> 31 == 1) address -= UINT64_C(1) << 32; /* before the start */
-        set_index(out, address, r->start, r->bytes, variable_element(x, r, out->name));
-    } else if (is_null(r)) {
-        name_null(x, r->address, out);
-    } else if (r->space == PTX_GLOBAL) {
-        name_array(x, r, out);
-    }
-}
-
-/* "a block of 64 bytes that malloc gave in line 3" */
-static void describe_block(const struct simt_report *r, const struct rt_report *out, char *text, size_t size)
-{
-    char line[40] = "";
-    if (out->given.line > 0) snprintf(line, sizeof line, " in line %d", out->given.line);
-    snprintf(text, size, "a block of %llu bytes that malloc gave%s", (unsigned long long)r->bytes, line);
-}
-
-static bool frees(const struct rt_party *p)
-{
-    return p->access && !strcmp(p->access, "free");
-}
-
-/* "bytes 4 to 7 of a block ...", of which free takes all. */
-static void describe_bytes(const struct simt_report *r, const struct rt_report *out, char *text, size_t size)
-{
-    uint64_t first = r->address - r->start;
-    char block[100];
-    describe_block(r, out, block, sizeof block);
-    if (frees(&out->first) || (r->kind == CHECK_RACE && frees(&out->other)))
-        snprintf(text, size, "%s", block);
-    else if (r->size == 1)
-        snprintf(text, size, "byte %llu of %s", (unsigned long long)first, block);
-    else
-        snprintf(text, size, "bytes %llu to %llu of %s", (unsigned long long)first,
-                 (unsigned long long)(first + r->size - 1), block);
-}
-
-/* "element (3, 1) of s" */
-static void describe_element(const struct simt_report *r, const struct rt_report *out, char *text, size_t size)
-{
-    const char *of = *out->name ? out->name : r->surface ? "a surface" : "a texture";
-    const unsigned *e = r->element;
-    if (r->axes == 1)
-        snprintf(text, size, "element %u of %s", e[0], of);
-    else if (r->axes == 2)
-        snprintf(text, size, "element (%u, %u) of %s", e[0], e[1], of);
-    else
-        snprintf(text, size, "element (%u, %u, %u) of %s", e[0], e[1], e[2], of);
-}
-
-/* "x[12]", or "4 bytes at 0x...". */
-static void describe(const struct simt_report *r, const struct rt_report *out, char *text, size_t size)
-{
-    if (r->axes)
-        describe_element(r, out, text, size);
-    else if (out->has_index)
-        snprintf(text, size, "%s[%lld]", out->name, (long long)out->index);
-    else if (*out->name && r->symbol)
-        snprintf(text, size, "a part of %s", out->name);
-    else if (r->in_heap && r->bytes && r->address - r->start < r->bytes)
-        describe_bytes(r, out, text, size);
-    else
-        snprintf(text, size, "%u bytes at %s0x%llx", r->size,
-                 r->space == PTX_SHARED  ? "shared "
-                 : r->space == PTX_LOCAL ? "local "
-                                         : "",
-                 (unsigned long long)r->address);
-}
-
 const char *rt_past_verb(const struct rt_party *p)
 {
     if (!p->access) return "";
-    if (frees(p)) return "freed";
+    if (rt_frees(p)) return "freed";
     if (*p->access == 'r') return strchr(p->access, ' ') ? "read and written" : "read";
     return *p->access == 'w' ? "written" : "updated by an atomic";
 }
@@ -315,6 +79,8 @@ static void advise_bounds(const struct rt_scene *x, const struct simt_report *r,
     const char *one = "is it < where it says <=, or is a check of the index missing?";
     int64_t threads = (int64_t)x->block[0] * x->block[1] * x->block[2];
     bool shared = r->space == PTX_SHARED, past = out->index >= out->length, just = out->index == out->length;
+    char last[128];
+    rt_describe_index(out, out->length - 1, last, sizeof last);
     if (shared && out->length == 0)
         snprintf(
             out->hint, sizeof out->hint,
@@ -329,8 +95,7 @@ static void advise_bounds(const struct rt_scene *x, const struct simt_report *r,
                  "the block has %lld threads, and %s %lld elements: is it the block that the kernel is written for?",
                  (long long)threads, out->name, (long long)out->length);
     else if (just)
-        snprintf(out->hint, sizeof out->hint, "the last element is %s[%lld]: %s", out->name, (long long)out->length - 1,
-                 one);
+        snprintf(out->hint, sizeof out->hint, "the last element is %s: %s", last, one);
     else if (out->index >> 31 == 1 && out->length >> 31 == 0)
         snprintf(out->hint, sizeof out->hint,
                  "%lld is %lld as an unsigned number, which threadIdx.x is, too: is a check missing that the index is "
@@ -342,24 +107,25 @@ static void describe_bounds(const struct rt_scene *x, const struct simt_report *
                             const char *what)
 {
     const char *verb = rt_past_verb(&out->first);
-    char *text = out->message, block[100];
+    char *text = out->message, block[100], length[100];
     size_t size = sizeof out->message;
+    rt_describe_length(out, length, sizeof length);
     if (r->in_heap && r->bytes) {
         bool before = r->address < r->start;
-        describe_block(r, out, block, sizeof block);
+        rt_describe_block(r, out, block, sizeof block);
         snprintf(text, size, "%u bytes %s, %llu bytes %s %s", r->size, verb,
                  (unsigned long long)(before ? r->start - r->address : r->address - r->start - r->bytes),
                  before ? "before" : "past the end of", block);
         return;
     }
-    if (is_null(r) && out->has_index)
+    if (rt_is_null(r) && out->has_index)
         snprintf(text, size, "%s %s, but %s is %s", what, verb, out->name, x->program ? "nil" : "a null pointer");
-    else if (is_null(r))
+    else if (rt_is_null(r))
         snprintf(text, size, "%s %s, through a null pointer", what, verb);
     else if (r->in_view)
         snprintf(text, size, "%s %s, %s is a view of %lld elements", what, verb, out->name, (long long)out->length);
     else if (out->has_index)
-        snprintf(text, size, "%s %s, %s has %lld", what, verb, out->name, (long long)out->length);
+        snprintf(text, size, "%s %s, %s has %s", what, verb, out->name, length);
     else if (r->space == PTX_LOCAL)
         snprintf(text, size, "%s %s, beyond the thread's local memory", what, verb);
     else if (r->space == PTX_SHARED)
@@ -372,7 +138,7 @@ static void describe_bounds(const struct rt_scene *x, const struct simt_report *
                  (unsigned long long)(r->start - r->address), (unsigned long long)r->bytes);
     else
         snprintf(text, size, "%s %s, where nothing is allocated", what, verb);
-    if (r->space == PTX_LOCAL && !out->has_index && !is_null(r))
+    if (r->space == PTX_LOCAL && !out->has_index && !rt_is_null(r))
         snprintf(out->hint, sizeof out->hint,
                  "an array that the kernel declares, such as float v[4], is indexed beyond its end");
     if (out->has_index && (out->length > 0 || r->space == PTX_SHARED)) advise_bounds(x, r, out);
@@ -386,7 +152,11 @@ static unsigned linear(const struct rt_scene *x, const unsigned t[3])
 
 static void describe_barrier(const struct simt_report *r, struct rt_report *out)
 {
-    if (r->exited)
+    if (r->by_way)
+        snprintf(out->message, sizeof out->message,
+                 "threads wait at a barrier here while others of their block have ended, by way of line %d",
+                 out->other.line);
+    else if (r->exited)
         snprintf(out->message, sizeof out->message,
                  "threads wait at a barrier here while others of their block have returned in line %d",
                  out->other.line);
@@ -433,7 +203,7 @@ static void describe_free(const struct simt_report *r, struct rt_report *out)
 {
     char block[100];
     uint64_t into = r->address - r->start;
-    describe_block(r, out, block, sizeof block);
+    rt_describe_block(r, out, block, sizeof block);
     if (r->has_other)
         snprintf(out->message, sizeof out->message, "%s is freed twice, here and in line %d", block, out->other.line);
     else if (r->freed_twice)
@@ -487,7 +257,7 @@ static void describe_unwritten(const struct rt_scene *x, const struct simt_repor
 static void describe_report(const struct rt_scene *x, const struct simt_report *r, struct rt_report *out)
 {
     char what[160];
-    describe(r, out, what, sizeof what);
+    rt_describe_place(r, out, what, sizeof what);
     switch (r->kind) {
     case CHECK_BOUNDS: describe_bounds(x, r, out, what); break;
     case CHECK_ALIGNMENT:
@@ -513,7 +283,7 @@ static void read_report(const struct rt_scene *x, const struct simt_report *r, s
     if (r->in_heap) read_party(x, &r->given, &out->given);
     if (r->first.access != ACCESS_NONE)
         out->space = r->space == PTX_SHARED ? "shared" : r->space == PTX_LOCAL ? "local" : "global";
-    name_place(x, r, out);
+    rt_name_place(x, r, out);
     rt_aim_caret(x->entry->name, r, out->name, &out->first);
     if (r->has_other) rt_aim_caret(x->entry->name, r, out->name, &out->other);
     describe_report(x, r, out);

@@ -7,6 +7,8 @@
 
 struct simt_check;
 
+#define RT_REPORT_AXES 4
+
 struct rt_party {       /* a thread that takes part */
     char file[160];     /* "cell 3" */
     int line, column;   /* 0 when they are not known */
@@ -25,7 +27,9 @@ struct rt_report {
     const char *space;     /* "global", "shared", "local"; NULL when memory is not what it is about */
     char name[96];         /* of the parameter or variable; "" when it is not known */
     int64_t index, length; /* in elements, from 0 */
-    uint64_t count;        /* how often it was seen */
+    int ndim;              /* of a variable that is declared with several axes, whose sizes are known; else 0 */
+    int64_t shape[RT_REPORT_AXES];
+    uint64_t count; /* how often it was seen */
 };
 
 struct rt_findings { /* of one launch; all zeros at first */

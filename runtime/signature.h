@@ -49,9 +49,14 @@ struct rt_source_variable {         /* a __device__, __constant__ or __managed__
 enum rt_status rt_source_variables(const char *text, size_t length, struct rt_source_variable **out, size_t *count,
                                    struct rt_error *e);
 void rt_source_variables_free(struct rt_source_variable *variables, size_t count);
-/* Bytes of an element of the variables of that name in a source, those in shared memory, too. 0: not known, or they
- * differ. */
-unsigned rt_source_element(const char *text, size_t length, const char *name);
+/* The variables of that name in a source, those in shared memory, too: bytes of an element, 0: not known, or they
+ * differ; and the sizes of the axes, of which there are 0 then. */
+struct rt_source_layout {
+    unsigned bytes;
+    int ndim;
+    uint64_t shape[RT_SOURCE_AXES]; /* 0: not known */
+};
+struct rt_source_layout rt_source_layout(const char *text, size_t length, const char *name);
 /* The value of an integer expression of a source, as in "2 * R + 1": numbers, + - * / % << >> and brackets, and names
  * that #define, const or constexpr sets in the text. 0: not known, or below. */
 uint64_t rt_source_constant(const char *text, const char *expression, size_t length);

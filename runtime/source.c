@@ -453,22 +453,35 @@ enum rt_status rt_source_variables(const char *text, size_t length, struct rt_so
     return find_variables(text, length, spaces, out, count, e);
 }
 
-unsigned rt_source_element(const char *text, size_t length, const char *name)
+static bool same_axes(const struct rt_source_variable *v, const struct rt_source_layout *l)
+{
+    bool same = v->ndim == l->ndim;
+    for (int d = 0; d < v->ndim && same; d++) same = v->shape[d] == l->shape[d];
+    return same;
+}
+
+struct rt_source_layout rt_source_layout(const char *text, size_t length, const char *name)
 {
     static const char *const spaces[] = {"__device__", "__constant__", "__managed__", "__shared__", NULL};
+    struct rt_source_layout l = {0};
     struct rt_source_variable *list;
     size_t count;
-    unsigned bytes = 0;
-    bool one = true;
-    if (find_variables(text, length, spaces, &list, &count, NULL) != RT_OK) return 0;
+    bool found = false, bytes = true, axes = true;
+    if (find_variables(text, length, spaces, &list, &count, NULL) != RT_OK) return l;
     for (size_t i = 0; i < count; i++) {
         int lanes;
         if (strcmp(list[i].name, name) != 0) continue;
         enum rt_dtype t = rt_type_dtype(list[i].type, &lanes);
         unsigned these = t == RT_DTYPE_COUNT ? 0 : (unsigned)rt_dtypes[t].size * (unsigned)lanes;
-        one = one && these && (!bytes || these == bytes);
-        bytes = these;
+        bytes = bytes && these && (!found || these == l.bytes);
+        axes = axes && (!found || same_axes(&list[i], &l));
+        found = true;
+        l.bytes = these;
+        l.ndim = list[i].ndim;
+        memcpy(l.shape, list[i].shape, sizeof l.shape);
     }
     rt_source_variables_free(list, count);
-    return one ? bytes : 0;
+    if (!bytes) l.bytes = 0;
+    if (!axes) l.ndim = 0;
+    return l;
 }

@@ -65,6 +65,7 @@ struct simt_report {
     enum simt_under_way under_way;    /* CHECK_RACE: the first is a copy that the other thread has not waited for */
     bool of_block;           /* CHECK_RACE: of two atomic or volatile accesses, one of block scope, by two blocks */
     bool in_cluster;         /* of shared memory that blocks of a cluster touch */
+    bool by_way;             /* CHECK_BARRIER, exited: the other's line is where it parted, not where it ended */
     bool exited;             /* CHECK_BARRIER: the other thread has ended, at its line; CHECK_ABSENT: a block */
     bool in_heap;            /* near what malloc gave out in a kernel */
     bool freed_twice;        /* CHECK_FREE: what malloc gave, which had been freed, by the other one if known */

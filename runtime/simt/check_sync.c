@@ -7,6 +7,7 @@
 #include "runtime/simt/check_copies.h"
 #include "runtime/simt/check_order.h"
 #include "runtime/simt/check_shared.h"
+#include "runtime/simt/decode.h"
 
 /* Time goes on. At its end, far away, it stands still, and everything counts as ordered. */
 static uint32_t tick(struct block *b)
@@ -274,12 +275,33 @@ static bool is_divergent(const struct worker *k, uint32_t id)
     return false;
 }
 
+/* The one line whose branches lead round the barrier or out of the loop that it is in: how threads come to their end
+ * without it. Compilers join all ways to return in one place, whose line tells nothing. False: there are several lines,
+ * or none; then *at stays. */
+static bool way_round(const struct simt_program *p, uint32_t pc, uint32_t *at)
+{
+    const struct place *line = NULL;
+    uint32_t found = 0;
+    for (uint32_t n = 0; n < p->code_count; n++) {
+        const struct insn *i = &p->code[n];
+        bool round = i->run == simt_op_bra && (n < pc ? i->target > pc : i->target <= pc && i->guard != SLOT_TRUE);
+        if (!round) continue;
+        const struct place *here = &p->places[n];
+        if (line && (here->line != line->line || here->file != line->file)) return false;
+        if (!line) found = n;
+        line = here;
+    }
+    if (line) *at = found;
+    return line != NULL;
+}
+
 /* Threads that came by different lines, or that never come: one report for a barrier. */
 static void report_divergence(struct block *b, uint32_t id)
 {
     struct worker *k = b->worker;
     const struct barrier *bar = &k->barriers[id];
     const struct place *places = k->program->places, *first = NULL;
+    uint32_t from = 0;
     struct simt_report r = {.kind = CHECK_BARRIER, .space = PTX_SHARED};
     for (uint32_t j = 0; j < k->warp_count && !r.has_other; j++) {
         struct warp *w = &k->warps[j];
@@ -292,6 +314,7 @@ static void report_divergence(struct block *b, uint32_t id)
             struct simt_party party = simt_party_at(w, s->pc, lane, ACCESS_NONE);
             if (!first) {
                 first = p;
+                from = s->pc;
                 r.first = party;
             } else if (p->line != first->line || p->file != first->file) {
                 r.other = party;
@@ -304,7 +327,9 @@ static void report_divergence(struct block *b, uint32_t id)
         uint32_t gone = w->threads & ~w->alive;
         if (!gone) continue;
         unsigned lane = (unsigned)__builtin_ctz(gone);
-        r.other = simt_party_at(w, b->exit_pc[j * SIMT_WARP + lane], lane, ACCESS_NONE);
+        uint32_t at = b->exit_pc[j * SIMT_WARP + lane];
+        r.by_way = way_round(k->program, from, &at);
+        r.other = simt_party_at(w, at, lane, ACCESS_NONE);
         r.has_other = r.exited = true;
     }
     if (r.has_other) simt_check_report(b->check, &r);

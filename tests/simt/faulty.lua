@@ -136,6 +136,11 @@ __global__ void counter_read_too_early(int *out) {
   atomicAdd(&count, 1);                            //1
   out[threadIdx.x] = count;                        //2
 }
+__global__ void open_rows(const int *x, int *out) {
+  extern __shared__ int rows[][8];
+  rows[threadIdx.x / 8][threadIdx.x % 8] = x[threadIdx.x]; //1
+  out[threadIdx.x] = rows[0][0];                   //2
+}
 __global__ void third_reader(int *out) {
   __shared__ int s[2];
   if (threadIdx.x == 0) s[0] = 1;
@@ -192,6 +197,8 @@ faulty("barrier_too_early", "a barrier before the write, none after", shared("to
   function() k.barrier_too_early(1, 64)(x, out) end)
 faulty("all_write_one", "which value stays is chance", shared("last", "write", "write"),
   function() k.all_write_one(1, 64)(out) end)
+faulty("open_rows", "dynamic memory with rows", { kind = "race", space = "shared", access = "write", name = "rows", index = 0, other = { access = "read" } },
+  function() k.open_rows(1, 32, 128)(x, out) end)
 faulty("counter_read_too_early", "an atomic and a plain read", shared("count", "atomic", "read", { hint = "__syncthreads" }),
   function() k.counter_read_too_early(1, 64)(out) end)
 faulty("third_reader", "the first warp does not wait for the third", shared("s", "write", "read", { hint = "__syncthreads", index = 0 }),
@@ -351,6 +358,12 @@ __global__ void shared_one_beyond(const int *x, int *out) {
   __syncthreads();
   out[threadIdx.x] = s[threadIdx.x + 1];           //1
 }
+__global__ void shared_row_beyond(const int *x, int *out, int row) {
+  __shared__ int tile[4][9];
+  tile[threadIdx.x / 8][threadIdx.x % 8] = x[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = tile[row][threadIdx.x % 8];   //1
+}
 __global__ void too_little_shared(const int *x, int *out) {
   extern __shared__ int buffer[];
   buffer[threadIdx.x] = x[threadIdx.x];            //1
@@ -404,6 +417,8 @@ faulty("beyond_the_variable", "a device variable", bounds("write", "table", 12, 
   function() k.beyond_the_variable(1, 1)(12) end)
 faulty("shared_one_beyond", "the last has no successor", bounds("read", "s", 64, 64, { space = "shared", count = 1, thread = at(63) }),
   function() k.shared_one_beyond(1, 64)(x, out) end)
+faulty("shared_row_beyond", "there is no such row", bounds("read", "tile", 36, 36, { space = "shared", count = 32 }),
+  function() k.shared_row_beyond(1, 32)(x, out, 4) end)
 faulty("too_little_shared", "less dynamic memory than threads", bounds("write", "buffer", nil, nil, { space = "shared", count = 32 }),
   function() k.too_little_shared(1, 64, 128)(x, out) end)
 faulty("local_array", "an array of the thread", bounds("write", nil, nil, nil, { space = "local", count = 32 }),

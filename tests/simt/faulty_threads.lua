@@ -21,24 +21,38 @@ __global__ void two_branches(int *out) {
 }
 __global__ void early_return(int *out, int n) {
   int i = threadIdx.x;
-  if (i >= n) return;
+  if (i >= n) return;                              //2
   out[i] = i;
   __syncthreads();                                 //1
   out[i] += out[i] * n;
+}
+__global__ void return_in_a_block(int *out, int n) {
+  int i = threadIdx.x;
+  if (i >= n) { out[i] = 1; return; }              //2
+  out[i] = i;
+  __syncthreads();                                 //1
+  if (i & 1) out[i] += out[i] * n;
+}
+__global__ void two_ways_out(int *out, int n) {
+  if (threadIdx.x == 40) return;
+  out[threadIdx.x]++;
+  if (threadIdx.x >= n) return;
+  __syncthreads();                                 //1
+  out[threadIdx.x]++;
 }                                                  //2
 __global__ void trips_differ(int *out) {
-  for (int j = 0; j <= threadIdx.x / 32; j++) {
+  for (int j = 0; j <= threadIdx.x / 32; j++) {    //2
     out[threadIdx.x] = j;
     __syncthreads();                               //1
   }
-}                                                  //2
+}
 __global__ void only_one_half(int *out) {
-  if (threadIdx.x < 32) {
+  if (threadIdx.x < 32) {                          //2
     out[threadIdx.x] = 1;
     __syncthreads();                               //1
   }
   out[threadIdx.x] += 1;
-}                                                  //2
+}
 __global__ void different_numbers(int *out) {
   if (threadIdx.x < 32) asm volatile("bar.sync 1, 64;" ::: "memory"); //1
   else
@@ -75,9 +89,13 @@ faulty("two_branches", "threads meet at different barriers", { kind = "barrier d
   function() k.two_branches(1, 64)(out) end)
 faulty("early_return", "some threads are gone", { kind = "barrier divergence", other = { thread = at(50) } },
   function() k.early_return(1, 64)(out, 50) end)
-faulty("trips_differ", "a barrier in a loop of different lengths", { kind = "barrier divergence" },
+faulty("return_in_a_block", "some threads do something else and go", { kind = "barrier divergence", other = { thread = at(50) } },
+  function() k.return_in_a_block(1, 64)(out, 50) end)
+faulty("two_ways_out", "which of them is not known", { kind = "barrier divergence", other = { thread = at(40) } },
+  function() k.two_ways_out(1, 64)(out, 50) end)
+faulty("trips_differ", "a barrier in a loop of different lengths", { kind = "barrier divergence", other = { thread = at(0) } },
   function() k.trips_differ(1, 64)(out) end)
-faulty("only_one_half", "one warp never comes", { kind = "barrier divergence" },
+faulty("only_one_half", "one warp never comes", { kind = "barrier divergence", other = { thread = at(32) } },
   function() k.only_one_half(1, 64)(out) end)
 faulty("different_numbers", "each half waits for the other", { kind = "barrier divergence", thread = at(0), other = { thread = at(32) } },
   function() k.different_numbers(1, 64)(out) end)

@@ -422,11 +422,21 @@ TEST(elements_of_variables)
         "  extern __shared__ double bytes[]; __shared__ int same[4]; }\n"
         "__global__ void g() { __shared__ half bytes[5]; static __shared__ float same[3]; // __shared__ char two[2];\n"
         "  __shared__ T two[2]; __shared__ struct S some[3]; }\n"
+        "#define N 3\n__global__ void h() { extern __shared__ int open[][2 * N]; __shared__ int wide[2][N]; }\n"
+        "__global__ void i() { __shared__ int wide[N][2]; }\n"
         "__device__ int call(int pairs);\n";
     const struct {
         const char *name;
         unsigned bytes;
-    } want[] = {{"pairs", 8}, {"tile", 2}, {"other", 2}, {"bytes", 0}, {"same", 4}, {"two", 0}, {"some", 0}, {"x", 0}};
-    for (size_t i = 0; i < sizeof want / sizeof *want; i++)
-        CHECK_INT(rt_source_element(text, strlen(text), want[i].name), want[i].bytes);
+        int ndim;
+        uint64_t shape[2];
+    } want[] = {{"pairs", 8, 1, {4}},   {"tile", 2, 2, {8, 9}}, {"other", 2, 1, {2}}, {"bytes", 0, 0, {0}},
+                {"same", 4, 0, {0}},    {"two", 0, 1, {2}},     {"some", 0, 1, {3}},  {"x", 0, 0, {0}},
+                {"open", 4, 2, {0, 6}}, {"wide", 4, 0, {0}}};
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+        struct rt_source_layout l = rt_source_layout(text, strlen(text), want[i].name);
+        CHECK_INT(l.bytes, want[i].bytes);
+        CHECK_INT(l.ndim, want[i].ndim);
+        for (int d = 0; d < l.ndim; d++) CHECK_INT(l.shape[d], want[i].shape[d]);
+    }
 }
