@@ -15,7 +15,36 @@
 /* After the first raise, handlers of <close> variables may run this many instructions before the next one. */
 #define GRACE_INSTRUCTIONS 1000000
 
+/* Callers that are searched for xpcall; each search begins anew. */
+#define HANDLER_LEVELS 5000
+
 static _Thread_local struct lg_session *volatile current;
+
+static int give_back(lua_State *L)
+{
+    lua_settop(L, 1);
+    return 1;
+}
+
+/* What a hook raises goes to the handler of xpcall before the hook has ended, and until then Lua calls no other: a
+ * handler that has no end could not be stopped. So the innermost one that is written in Lua does not see the interrupt.
+ */
+static void pass_handler(lua_State *L, lua_CFunction xpcall)
+{
+    lua_Debug ar;
+    for (int level = 0; level < HANDLER_LEVELS && lua_getstack(L, level, &ar); level++) {
+        lua_getinfo(L, "f", &ar);
+        bool found = lua_tocfunction(L, -1) == xpcall;
+        lua_pop(L, 1);
+        if (!found) continue;
+        if (!lua_getlocal(L, &ar, 2)) return;
+        bool written = !lua_iscfunction(L, -1);
+        lua_pop(L, 1);
+        lua_pushcfunction(L, give_back);
+        if (!written || !lua_setlocal(L, &ar, 2)) lua_pop(L, 1);
+        return;
+    }
+}
 
 static void raise_interrupted(lua_State *L, lua_Debug *ar)
 {
@@ -30,6 +59,7 @@ static void raise_interrupted(lua_State *L, lua_Debug *ar)
      * comes at every instruction, which nothing survives. */
     s->interrupts_raised++;
     lua_sethook(L, raise_interrupted, LUA_MASKCOUNT, s->interrupts_raised == 1 ? GRACE_INSTRUCTIONS : 1);
+    if (!s->plain) pass_handler(L, s->xpcall);
     luaL_error(L, s->plain ? "interrupted!" : "interrupted");
 }
 
@@ -332,6 +362,9 @@ static int coroutine_wrap(lua_State *L)
 void lg_open_coroutines(lua_State *L, struct lg_session *s)
 {
     static const luaL_Reg functions[] = {{"resume", coroutine_resume}, {"wrap", coroutine_wrap}, {NULL, NULL}};
+    lua_getglobal(L, "xpcall");
+    s->xpcall = lua_tocfunction(L, -1);
+    lua_pop(L, 1);
     lua_getglobal(L, "coroutine");
     lua_pushlightuserdata(L, s);
     luaL_setfuncs(L, functions, 1);

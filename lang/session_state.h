@@ -55,6 +55,7 @@ struct lg_session {
     pthread_t thread;
     atomic_bool evaluating, interrupted;
     int interrupts_raised; /* in this cell */
+    lua_CFunction xpcall;  /* Lua's own */
 
     /* Attention in the middle of a cell (lang/interrupt.c): `side` is the coroutine that what happens then runs in. */
     lua_State *side;

@@ -103,6 +103,8 @@ TEST(an_interrupt_from_another_thread_stops_everything)
         "local co = coroutine.create(function() while true do coroutine.yield() end end)\n"
         "while true do coroutine.resume(co) end",
         "while true do xpcall(function() while true do end end, function(e) return e end) end",
+        "while true do xpcall(error, function() while true do end end) end",
+        "while true do xpcall(function() while true do end end, function() while true do end end) end",
         "local t = setmetatable({}, {__index = function(_, k) while true do end end}) print(t.x)",
         "table.sort({3, 2, 1}, function() while true do end end)",
         "local c <close> = setmetatable({}, {__close = function() while true do end end}) while true do end",
