@@ -125,6 +125,10 @@ const void *lg_push_host_copy(lua_State *L, const struct rt_array *a);
 /* Pushes a table with the sizes that prints as a shape. */
 void lg_push_shape(lua_State *L, int ndim, const int64_t *shape);
 
+/* lang/histogram.c: pushes how many elements lie in each of the bins at idx, a number or edges, 10 when nil; and the
+ * edges. */
+void lg_push_histogram(lua_State *L, const struct rt_array *a, int bins);
+
 /* lang/index.c */
 int lg_array_index(lua_State *L);    /* x[key] for keys that are not names */
 int lg_array_newindex(lua_State *L); /* x[key] = value */

@@ -84,7 +84,7 @@ static struct rt_array *push_bins(lua_State *L, const struct rt_array *a, int bi
 {
     lua_Integer n = luaL_optinteger(L, bins, 10);
     double low, high;
-    luaL_argcheck(L, n >= 1 && n < INT32_MAX, bins, "the number of bins is from 1 to 2147483646");
+    if (n < 1 || n >= INT32_MAX) luaL_error(L, "bins: their number is from 1 to 2147483646, got %I", n);
     if (lua_isnoneornil(L, range)) {
         find_range(L, a, &low, &high);
         if (!isfinite(low) || !isfinite(high))
@@ -113,13 +113,13 @@ static struct rt_array *push_given_edges(lua_State *L, int idx, const struct rt_
     struct rt_device *d = rt_array_device(a);
     const struct rt_array *given =
         lua_istable(L, idx) ? lg_push_from_table(L, idx, RT_FLOAT64, d) : lg_check_array(L, idx);
-    if (given->ndim != 1 || given->shape[0] < 2) luaL_argerror(L, idx, "edges are one axis of at least two numbers");
+    if (given->ndim != 1 || given->shape[0] < 2) luaL_error(L, "bins: edges are one axis of at least two numbers");
     struct rt_array *edges = lg_new_array(L);
     lg_check(L, kn_convert(given, RT_FLOAT64, d, edges, lg_error_box(L)));
     const double *at = lg_push_host_copy(L, edges);
     for (int64_t i = 0; i < edges->shape[0]; i++)
         if (i > 0 ? !(at[i - 1] <= at[i]) : isnan(at[0]))
-            luaL_argerror(L, idx, "each edge must be at or above the one before it");
+            luaL_error(L, "bins: each edge must be at or above the one before it");
     lua_pop(L, 1);
     return edges;
 }
@@ -188,21 +188,32 @@ static void read_named(lua_State *L)
     }
 }
 
-static int histogram(lua_State *L)
+/* Pushes counts, or sums of weights where there are any, and edges. What is no range is nil. */
+static void push_histogram(lua_State *L, const struct rt_array *a, int bins, int range, const struct rt_array *weights)
 {
-    const struct rt_array *a = lg_check_array(L, 1);
-    read_named(L);
-    lua_settop(L, 4);
-    const struct rt_array *weights = check_weights(L, 4, a);
-    bool given = lua_istable(L, 2) || lg_test_array(L, 2);
-    if (given && !lua_isnil(L, 3)) return luaL_error(L, "histogram takes the edges of bins or a range, not both");
-    struct rt_array *edges = given ? push_given_edges(L, 2, a) : push_bins(L, a, 2, 3);
+    bool given = lua_istable(L, bins) || lg_test_array(L, bins);
+    if (given && !lua_isnoneornil(L, range)) luaL_error(L, "histogram takes the edges of bins or a range, not both");
+    struct rt_array *edges = given ? push_given_edges(L, bins, a) : push_bins(L, a, bins, range);
     int at = lua_gettop(L);
     if (weights || given)
         push_sums(L, a, weights, edges);
     else
         lg_check(L, kn_histogram(a, edges, lg_new_array(L), lg_error_box(L)));
     lua_pushvalue(L, at);
+}
+
+void lg_push_histogram(lua_State *L, const struct rt_array *a, int bins)
+{
+    lua_pushnil(L);
+    push_histogram(L, a, bins, lua_gettop(L), NULL);
+}
+
+static int histogram(lua_State *L)
+{
+    const struct rt_array *a = lg_check_array(L, 1);
+    read_named(L);
+    lua_settop(L, 4);
+    push_histogram(L, a, 2, 3, check_weights(L, 4, a));
     return 2;
 }
 

@@ -245,10 +245,7 @@ static int hist(lua_State *L)
     if (!lua_isnoneornil(L, bins) && !lua_isinteger(L, bins) && !lua_istable(L, bins) && !lg_test_array(L, bins))
         return luaL_error(L, "bins: expected a whole number, or the edges as a list or an array, got %s",
                           lua_type(L, bins) == LUA_TNUMBER ? lua_tostring(L, bins) : lg_type_name(L, bins));
-    lua_getfield(L, x, "histogram");
-    lua_pushvalue(L, x);
-    lua_pushvalue(L, bins);
-    lua_call(L, 2, 2);
+    lg_push_histogram(L, lg_check_array(L, x), bins);
     int counts = lua_gettop(L) - 1, edges = counts + 1;
     int64_t n = lg_check_array(L, counts)->shape[0];
     const struct rt_array all = *lg_check_array(L, edges);
