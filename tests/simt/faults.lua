@@ -67,6 +67,26 @@ __global__ void middle(const int *i, const float *x, float *y, int n) {
   end
 end)
 
+t.test("a number of one lane that lies between two, in global and in shared memory", function()
+  local k = gpu.kernel [==[
+__global__ void apart(const int *i, const char *x, short *y) {
+  __shared__ char s[128];
+  int t = threadIdx.x;
+  s[t] = x[t];
+  __syncthreads();
+  y[t] = *(const short *)(x + i[t]) + *(const short *)(s + i[t + 128]) + s[i[t]];
+}]==]
+  local index, x, y = (gpu.range(0, 255) * 37 % 64 * 2):to "int32", gpu.ones(128, "int8"), gpu.zeros(128, "int16")
+  k(1, 128)(index, x, y)
+  t.eq(y:sum(), 128 * (257 + 257 + 1))
+  for _, lane in ipairs { 1, 128, 129, 256 } do
+    local former = index[lane]
+    index[lane] = 63
+    t.raises({ "which is not a multiple of 2", "read of 2 bytes", ("thread (%d, 0, 0)"):format((lane - 1) % 128) }, function() k(1, 128)(index, x, y) end)
+    index[lane] = former
+  end
+end)
+
 t.test("a null pointer", function()
   local k = gpu.kernel "__global__ void null(const float *p, float *o) { o[0] = p[threadIdx.x]; }"
   t.raises({ "null pointer: p", "read of 4 bytes" }, function() k(1, 32)(nil, x) end)
