@@ -52,6 +52,14 @@ static void open_builtins(const struct rt_library *l)
     dlopen(builtins, RTLD_NOW | RTLD_LOCAL); /* where it is elsewhere NVRTC finds it, or says so */
 }
 
+/* When the first kernel is compiled, not before: NVRTC 13 takes 10 ms to open and to start where its file is in memory,
+ * and 120 ms where all of its 104 MB come from a disk, which no order of reading makes much less; an open one holds
+ * 30 MB, which sessions without kernels, or with those of the disk cache alone, need not pay.
+ *
+ * Of a compilation 8 ms are the front end, the rest is the optimiser: 1 to 5 ms a kernel. No option that leaves the
+ * code as it is makes either shorter but --minimal (below): --split-compile takes a tenth from eleven kernels and adds
+ * to one, precompiled headers add to the first; an older architecture is no faster, and 12.0 takes 1.6 times as long.
+ */
 static enum rt_status open_entries(struct rt_error *e)
 {
     const struct rt_library *l = rt_library_open(RT_LIB_NVRTC, e);
