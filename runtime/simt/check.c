@@ -8,6 +8,7 @@
 #include "runtime/simt/async.h"
 #include "runtime/simt/check_access.h"
 #include "runtime/simt/check_copies.h"
+#include "runtime/simt/check_even.h"
 #include "runtime/simt/check_mixed.h"
 #include "runtime/simt/check_order.h"
 #include "runtime/simt/check_shared.h"
@@ -263,6 +264,7 @@ static bool launch_start(struct simt_observer *o, const struct simt_launch *l, s
     if (c->releases_some) c->spots = rt_calloc(SEEN_OBJECTS, sizeof *c->spots);
     if (c->releases_some && !c->spots) return no_memory(fault, l);
     if (!simt_inputs_find(c) || !simt_steady_begin(c)) return no_memory(fault, l);
+    simt_even_begin(c);
     c->observer.watch = c->watch;
     c->observer.way = c->follows_texels;
     return true;
@@ -351,6 +353,7 @@ static bool block_start(struct simt_observer *o, struct worker *k)
     b->flushed = b->excused = false;
     if (!simt_reach_start(b)) return no_memory(&k->fault, c->launch);
     simt_steady_start(b);
+    simt_even_start(b);
     k->quiet.steady = b->steady;
     simt_sync_start(b);
     simt_shadow_start(b);
@@ -369,6 +372,7 @@ static void block_end(struct simt_observer *o, struct worker *k)
     simt_noted_is_done(k); /* it may have been stopped anywhere */
     if (!b) return;
     simt_steady_end(b);
+    simt_even_end(b);
     simt_bulk_end(b);
     if (!k->fault.kind) simt_copies_end(b);
     if (b->reach && !k->fault.kind && atomic_load(&k->run->fault_block) == UINT64_MAX) simt_reach_end(b);

@@ -5,6 +5,7 @@
 #include "runtime/simt/async.h"
 #include "runtime/simt/check_access.h"
 #include "runtime/simt/check_copies.h"
+#include "runtime/simt/check_even.h"
 #include "runtime/simt/check_order.h"
 #include "runtime/simt/check_shared.h"
 #include "runtime/simt/heap.h"
@@ -164,9 +165,12 @@ static enum place_kind find_place(const struct access *a, uint64_t address, stru
         if (address < own.address || address - own.address >= own.bytes) return PLACE_NOWHERE;
         *out = (struct span){.low = meant.address, .high = meant.address + meant.bytes, .start = own.address};
         if (!simt_written_bits(own.address, &out->written)) atomic_store(&c->no_memory, true);
-        out->quiet = simt_is_quiet(c, own.address);
+        out->quiet = simt_is_quiet(c, own.address) || simt_even_quiet(a->block, own.address);
         out->once = simt_once_of(a->block, own.address);
-        if (address - meant.address < meant.bytes) return PLACE_INSIDE;
+        if (address - meant.address < meant.bytes) {
+            simt_even_narrow(a, own.address, address, out);
+            return PLACE_INSIDE;
+        }
         *out = (struct span){.low = own.address, .high = own.address + own.bytes, .start = own.address};
         return PLACE_VIEW;
     }

@@ -92,6 +92,18 @@ struct steadiness {        /* check_steady.c */
     struct pattern known[KNOWN_PATTERNS]; /* of blocks that were right in shared memory */
     _Atomic uint32_t known_count;
 };
+#define MOST_EVEN 4
+struct even_array { /* check_even.c */
+    uint64_t allocation;
+    int64_t low, bytes; /* block 0's stretch of it, */
+    int64_t by[3];      /* and how far a block's is from there, by its indices */
+};
+struct evenness { /* of a launch's blocks */
+    struct even_array of[MOST_EVEN];
+    unsigned count;
+    _Atomic bool left;  /* one touched what is not of its stretch */
+    _Atomic bool right; /* one was right, and stayed there */
+};
 struct counters {         /* check_counters.c */
     uint32_t *last, room; /* by cell: the turn, and the thread that touched it last */
     uint32_t *touched, used;
@@ -139,6 +151,7 @@ struct block {
     struct cell_table shared;  /* of the block's shared memory */
     uint32_t shared_turn;
     bool steady;    /* the block does in shared memory what another did that was right */
+    bool even;      /* likewise to arrays of global memory: check_even.c */
     bool patterned; /* its conditions come out the same for all threads, as here: check_steady.c */
     struct pattern pattern;
     struct bounds *ranges; /* of the terms that conditions are made of; NULL: there are no conditions */

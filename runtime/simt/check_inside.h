@@ -8,11 +8,11 @@
  * record, check_once.c and check_recall.c what needs it later, check_scope.c which atomics are
  * of block scope, check_heap.c follows malloc and free, check_shared.c,
  * check_near.c, check_parts.c and check_groups.c see what needs no closer look in shared memory, check_steady.c which
- * blocks need none, check_cluster.c sees what blocks of a cluster do to each other, check_copies.c and check_bulk.c
- * follow copies that are under way, check_texels.c what is touched by textures and surfaces, check_sync.c keeps when
- * threads met, check_order.c and check_seen.c who has seen what through atomics, check_releases.c the same where that
- * is too much, check_clocks.c who has waited for whom, check_phases.c that at mbarriers, check_report.c collects what
- * is found. */
+ * blocks need none, and check_even.c which need none in global memory, check_cluster.c sees what blocks of a cluster do
+ * to each other, check_copies.c and check_bulk.c follow copies that are under way, check_texels.c what is touched by
+ * textures and surfaces, check_sync.c keeps when threads met, check_order.c and check_seen.c who has seen what through
+ * atomics, check_releases.c the same where that is too much, check_clocks.c who has waited for whom, check_phases.c
+ * that at mbarriers, check_report.c collects what is found. */
 #ifndef SIMT_CHECK_INSIDE_H
 #define SIMT_CHECK_INSIDE_H
 
@@ -87,6 +87,7 @@ struct simt_check {
     bool scoped;          /* there are accesses of block scope, and several blocks: check_scope.c */
     bool untracked;       /* there are instructions that write memory unseen */
     struct steadiness steady;
+    struct evenness even;
     bool knows_inputs; /* what is not in these allocations needs no records: check_inputs.c */
     uint64_t *outputs;
     size_t output_count;

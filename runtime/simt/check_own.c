@@ -15,7 +15,7 @@
 #include <string.h>
 #include "runtime/memory.h"
 #include "runtime/simt/async.h"
-#include "runtime/simt/check_sums.h"
+#include "runtime/simt/check_even.h"
 
 #define UNROLLED 16 /* a loop's body stands there so often, at most */
 
@@ -537,8 +537,11 @@ bool simt_own_find(struct simt_check *c)
     struct touched *all = rt_calloc(c->output_count + 1, sizeof *all);
     bool ok = simt_sums_find(&l, c) && all, found = ok && find_others(&l, c, all, false);
     if (found && c->output_count && simt_radix_tells(&l)) find_others(&l, c, all, true);
-    for (size_t k = 0; found && k < c->output_count; k++)
-        if (!all[k].read_as_texture) simt_once_add(c, all[k].allocation, all[k].looked_up);
+    for (size_t k = 0; found && k < c->output_count; k++) {
+        const struct touched *t = &all[k];
+        if (t->read_as_texture || (!t->untold && simt_even_add(&l, c, t->allocation, t->pcs, t->pc_count))) continue;
+        simt_once_add(c, t->allocation, t->looked_up);
+    }
     simt_sums_free(&l);
     free(all);
     return ok;

@@ -189,17 +189,22 @@ static bool find_pattern(const struct simt_check *c, const struct bounds *ranges
 }
 
 /* ---- a launch ---- */
+enum { WANTED = 1, VARIES = 2 };
+
+static void want_terms(const struct function *f, const struct condition *all, uint32_t count, uint8_t *marks)
+{
+    for (uint32_t k = 0; k < count; k++)
+        marks[(uint32_t)all[k].a - f->term_first] = marks[(uint32_t)all[k].b - f->term_first] = WANTED;
+}
+
 /* The terms that conditions are made of and the block's index is part of, in order; ranges of all are filled in. */
 static void find_varying(const struct simt_check *c, struct steadiness *s, uint8_t *marks)
 {
-    enum { WANTED = 1, VARIES = 2 };
     const struct function *f = c->launch->function->code;
     const struct term *terms = &c->program->terms[f->term_first];
     uint32_t count = f->term_end - f->term_first;
-    for (uint32_t k = 0; k < f->condition_count; k++) {
-        marks[(uint32_t)conditions_of(c)[k].a - f->term_first] = WANTED;
-        marks[(uint32_t)conditions_of(c)[k].b - f->term_first] = WANTED;
-    }
+    want_terms(f, conditions_of(c), f->condition_count, marks);
+    want_terms(f, &c->program->conditions[f->even_first], f->even_count, marks);
     for (uint32_t k = count; k-- > 0;) {
         const struct term *t = &terms[k];
         bool leaf = t->kind <= TERM_SPECIAL, unary = t->kind >= TERM_EXTEND_S && t->kind <= TERM_NARROW;
@@ -226,7 +231,8 @@ bool simt_steady_begin(struct simt_check *c)
     const struct function *f = c->launch->function->code;
     struct steadiness *s = &c->steady;
     uint32_t count = f->term_end - f->term_first;
-    if (!f->steady || !f->condition_count || f->condition_count > CONDITIONS) return true;
+    bool some = f->steady && f->condition_count && f->condition_count <= CONDITIONS;
+    if (!some && !(c->even.count && f->even_count)) return true;
     s->ranges = rt_alloc(count * sizeof *s->ranges);
     s->varying = rt_alloc(count * sizeof *s->varying);
     uint8_t *marks = rt_calloc(count, 1);

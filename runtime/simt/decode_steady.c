@@ -38,6 +38,7 @@ struct steady {
     bool *seen;                   /* likewise, by a search */
     size_t *stack;
     bool changed, fails;
+    bool even; /* it is accesses to global memory that matter, whatever their addresses */
 };
 
 #define NO_CONDITION       (-1)
@@ -196,24 +197,27 @@ static bool same_condition(const struct steady *s, const struct condition *a, co
            a->is_signed == b->is_signed;
 }
 
-/* Keeps those that matter. False: no memory. */
-static bool keep_conditions(struct steady *s)
+/* Keeps those that matter, behind `first`. False: no memory. */
+static bool keep_conditions_in(struct steady *s, uint32_t first, uint32_t *count)
 {
     struct simt_program *p = s->d->program;
-    struct function *fn = s->d->fn;
     for (size_t k = 0; k < s->f->insn_count; k++) {
         if (!s->matters[k] || s->conditions[k].a < 0) continue;
-        struct condition *kept = p->conditions + fn->condition_first;
+        struct condition *kept = p->conditions + first;
         uint32_t n = 0;
-        while (n < fn->condition_count && !same_condition(s, &kept[n], &s->conditions[k])) n++;
-        if (n < fn->condition_count) continue;
+        while (n < *count && !same_condition(s, &kept[n], &s->conditions[k])) n++;
+        if (n < *count) continue;
         struct condition *more = rt_realloc(p->conditions, (p->condition_count + 1) * sizeof *more);
         if (!more) return false;
         p->conditions = more;
         more[p->condition_count++] = s->conditions[k];
-        fn->condition_count++;
+        ++*count;
     }
     return true;
+}
+static bool keep_conditions(struct steady *s)
+{
+    return keep_conditions_in(s, s->d->fn->condition_first, &s->d->fn->condition_count);
 }
 
 /* ---- what matters ---- */
@@ -267,7 +271,7 @@ static bool begin(struct steady *s, size_t k)
         if (s->may_differ && s->may_differ[k]) return true;
         for (size_t o = 0; o < in->operand_count; o++)
             if (in->operands[o].kind == PTX_OP_ADDRESS) visit(s, &in->operands[o], need);
-    } else if (!ONE_OF(in->opcode, ends)) {
+    } else if (!ONE_OF(in->opcode, ends) && !(s->even && has_address(in) && simt_has_mod_like(in, "global"))) {
         return true;
     }
     s->matters[k] = true;
@@ -445,16 +449,11 @@ static bool by_variables(struct steady *s)
 }
 
 /* Fills in d->fn->steady. False: no memory. */
-static bool look_at(struct steady *s)
+static bool look_at_shared(struct steady *s)
 {
     struct decoder *d = s->d;
     uint64_t stored;
     bool any;
-    if (!has_plain_shared(s)) return true;
-    find_varying(s, s->differs);
-    find_conditions(s);
-    find_varying(s, s->unsure);
-    s->varies = s->differs;
     if ((d->fn->steady = alike_without(s, NULL))) return keep_conditions(s);
     d->unsteady = rt_calloc(s->f->insn_count, sizeof *d->unsteady);
     if (!d->unsteady || !simt_find_still(d, d->unsteady, &any)) return false;
@@ -464,6 +463,37 @@ static bool look_at(struct steady *s)
     d->fn->own = stored;
     keep_still(s, 0);
     return keep_conditions(s);
+}
+
+static bool has_meetings(const struct steady *s)
+{
+    static const char *const meets[] = {"bar", "barrier"};
+    for (size_t k = 0; k < s->f->insn_count; k++)
+        if (ONE_OF(s->f->insns[k].opcode, meets)) return true;
+    return false;
+}
+
+/* Fills in d->fn->even. False: no memory. */
+static bool look_at_global(struct steady *s)
+{
+    struct function *fn = s->d->fn;
+    memset(s->covered, true, s->f->insn_count * sizeof *s->covered);
+    s->even = true;
+    fn->even = alike_without(s, s->covered);
+    return !fn->even || keep_conditions_in(s, fn->even_first, &fn->even_count);
+}
+
+static bool look_at(struct steady *s)
+{
+    bool shared = has_plain_shared(s), meets = has_meetings(s);
+    if (!shared && !meets) return true;
+    find_varying(s, s->differs);
+    find_conditions(s);
+    find_varying(s, s->unsure);
+    s->varies = s->differs;
+    if (shared && !look_at_shared(s)) return false;
+    s->d->fn->even_first = s->d->program->condition_count;
+    return !meets || look_at_global(s);
 }
 
 bool simt_find_steady(struct decoder *d)

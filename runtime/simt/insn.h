@@ -219,6 +219,10 @@ struct function {
      * of 2, and nothing else but at times updates of words (decode_units.c). */
     uint64_t byte_units, half_units;
     uint32_t condition_first, condition_count;
+    /* Entries: each thread touches global memory and meets others in the same way in all blocks, if these conditions
+     * come out the same for all threads of the launch. */
+    bool even;
+    uint32_t even_first, even_count;
     uint32_t still_first, still_count;   /* of those with unsteady loads: the variables, all of which is then written */
     uint32_t local_bytes;                /* of .local variables and parameters, one thread */
     uint32_t *param_offset, *param_size; /* in local memory (functions) or the parameter buffer (entries) */
