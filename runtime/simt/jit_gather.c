@@ -39,18 +39,19 @@ static struct moments take_moments(struct jit *j)
 static void reject(struct jit *j, const struct moments *t, bool wide, int limit, int size, int label)
 {
     struct x86 *x = &j->x;
-    const struct x86_vop max = wide ? max_q : max_w;
-    const int *d = t->d, parts = wide ? 4 : 2;
-    for (int k = 1; k < parts; k++) simt_jit_put(j, max, t->most, k > 1 ? t->most : d[0], d[k]);
+    int parts = wide ? 4 : 2;
+    simt_jit_set(j, wide, t->odd, size - 1);
+    simt_jit_put(j, wide ? max_q : max_w, t->most, t->d[0], t->d[1]);
+    simt_jit_put(j, or_w, t->bits, t->d[0], t->d[1]);
+    for (int k = 2; k < parts; k++) {
+        simt_jit_put(j, wide ? max_q : max_w, t->most, t->most, t->d[k]);
+        simt_jit_put(j, or_w, t->bits, t->bits, t->d[k]);
+    }
     simt_jit_spread(j, wide, t->bound, limit);
     x86_evex(x, wide ? compare_q : compare_w, with_imm(0, 5), 1, t->most, t->bound);
-    if (size > 1) {
-        simt_jit_set(j, wide, t->odd, size - 1);
-        for (int k = 1; k < parts; k++) simt_jit_put(j, or_w, t->bits, k > 1 ? t->bits : d[0], d[k]);
-        simt_jit_put(j, wide ? test_q : test_w, 2, t->bits, t->odd);
-        x86_vex(x, (struct x86_vop){1, 0, 0, 0x45}, 256, 1, 1, 2, -1); /* korw */
-    }
-    x86_vex(x, any_lane, 128, 1, 0, 1, -1); /* kortestw */
+    simt_jit_put(j, wide ? test_q : test_w, 2, t->bits, t->odd);
+    x86_vex(x, (struct x86_vop){1, 0, 0, 0x45}, 256, 1, 1, 2, -1); /* korw */
+    x86_vex(x, any_lane, 128, 1, 0, 1, -1);                        /* kortestw */
     x86_jump_if(x, CC_NE, label);
 }
 
