@@ -229,4 +229,20 @@ __global__ void grid_steps(float *a, float *b, unsigned *arrived, int steps) {
     __syncthreads();
   }
 }
+// Solves a lower triangular system: a thread for each row, which awaits the `width` rows that it wants by their flags.
+__global__ void solve_rows(const int *p, const double *v, double *x, int *done, int n, int width) {
+  int r = blockIdx.x * 256 + threadIdx.x, k = r ? 0 : width;
+  double sum = 1;
+  for (bool solved = r >= n; !solved;) {
+    for (int c; k < width && *(volatile int *)&done[c = p[r * width + k] % r]; k++) {
+      __threadfence();
+      sum -= v[r * width + k] * x[c];
+    }
+    if (k < width) continue;
+    x[r] = sum;
+    __threadfence();
+    *(volatile int *)&done[r] = 1;
+    solved = true;
+  }
+}
 }
