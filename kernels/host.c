@@ -11,6 +11,7 @@
 
 #define LONG_ROW      128 /* rows from this length on are not mixed within a block */
 #define STACK_SCRATCH 32768
+#define FEW           16   /* elements that are not worth a call */
 #define FEW_PIECES    8    /* for each thread */
 #define PAST_BLOCK    2048 /* bytes that are written past the cache at a time */
 
@@ -199,21 +200,65 @@ static void move(const struct kn_plan *plan, enum rt_dtype t, char *memory, ptrd
         (plan->narrow ? l->narrow->gather[width] : l->load[t])(block, memory, stride, n);
 }
 
+/* Rows of n elements, each of one element in memory, `step` bytes apart. */
+#define REPEAT(bits)                                                                                                   \
+    static void repeat_##bits(void *block, const char *at, int64_t step, size_t n, size_t rows)                        \
+    {                                                                                                                  \
+        uint##bits##_t *to = block;                                                                                    \
+        for (size_t k = 0; k < rows; k++, to += n, at += step) {                                                       \
+            const uint##bits##_t value = *(const uint##bits##_t *)(const void *)at;                                    \
+            for (size_t i = 0; i < n; i++) to[i] = value;                                                              \
+        }                                                                                                              \
+    }
+REPEAT(32)
+REPEAT(64)
+
+/* Whole rows of n elements, `step` bytes apart in memory, to or from a block, where they lie one behind the other. */
+static void move_rows(const struct kn_plan *plan, enum rt_dtype t, char *memory, int64_t step, ptrdiff_t stride,
+                      char *block, size_t n, size_t rows, bool storing)
+{
+    const size_t value = kn_plan_value_size(plan, t), bytes = n * value;
+    const bool same = kn_plan_as_stored(plan, t);
+    if (same && stride == 1 && storing) {
+        for (size_t k = 0; k < rows; k++) kn_copy_short(memory + (int64_t)k * step, block + k * bytes, bytes);
+    } else if (same && stride == 1) {
+        for (size_t k = 0; k < rows; k++) kn_copy_short(block + k * bytes, memory + (int64_t)k * step, bytes);
+    } else if (same && stride == 0 && !storing && n < FEW && value == 4) {
+        repeat_32(block, memory, step, n, rows);
+    } else if (same && stride == 0 && !storing && n < FEW && value == 8) {
+        repeat_64(block, memory, step, n, rows);
+    } else {
+        for (size_t k = 0; k < rows; k++)
+            move(plan, t, memory + (int64_t)k * step, stride, block + k * bytes, n, storing);
+    }
+}
+
 /* Moves each piece of a row that the next n elements have. */
 static void transfer(const struct kn_walk *w, int leaf, enum rt_dtype t, char *memory, char *block, size_t n,
                      bool storing)
 {
     const struct kn_space *s = &w->plan->space;
-    size_t element = rt_dtypes[t].size, value = kn_plan_value_size(w->plan, t);
-    int last = s->ndim - 1;
+    const size_t element = rt_dtypes[t].size, value = kn_plan_value_size(w->plan, t);
+    const int last = s->ndim - 1;
+    const size_t row = (size_t)s->shape[last];
     int64_t coordinates[RT_MAX_DIMS];
     memcpy(coordinates, w->coordinates, (size_t)s->ndim * sizeof *coordinates);
     for (size_t done = 0; done < n;) {
-        size_t part = (size_t)(s->shape[last] - coordinates[last]);
-        if (part > n - done) part = n - done;
         char *at = memory + offset_of(s, leaf, coordinates) * (int64_t)element;
-        move(w->plan, t, at, s->strides[leaf][last], block + done * value, part, storing);
-        advance_row(s, coordinates, (int64_t)part);
+        size_t part = row - (size_t)coordinates[last];
+        if (last > 0 && part == row && n - done >= row) {
+            const size_t left = (size_t)(s->shape[last - 1] - coordinates[last - 1]), most = (n - done) / row,
+                         rows = left < most ? left : most;
+            move_rows(w->plan, t, at, s->strides[leaf][last - 1] * (int64_t)element, s->strides[leaf][last],
+                      block + done * value, row, rows, storing);
+            coordinates[last - 1] += (int64_t)rows - 1;
+            part = rows * row;
+            advance_row(s, coordinates, (int64_t)row);
+        } else {
+            if (part > n - done) part = n - done;
+            move(w->plan, t, at, s->strides[leaf][last], block + done * value, part, storing);
+            advance_row(s, coordinates, (int64_t)part);
+        }
         done += part;
     }
 }

@@ -2,6 +2,7 @@
 #ifndef KN_HOST_H
 #define KN_HOST_H
 
+#include <string.h>
 #include "kernels/code.h"
 #include "kernels/loops.h"
 #include "kernels/past.h"
@@ -17,6 +18,25 @@ size_t kn_even_grain(size_t n, size_t least);
 /* Elements from which on a thread is worth waking for one operation over values as they lie in memory, of which the
  * widest have so many bytes. */
 size_t kn_op_grain(enum kn_op op, size_t widest);
+
+/* Copies bytes that are few: calls of memcpy would take longer. */
+static inline void kn_copy_short(char *to, const char *from, size_t bytes)
+{
+    if (bytes > 64) {
+        memcpy(to, from, bytes);
+    } else if (bytes >= 16) {
+        for (size_t i = 0; i < bytes - 16; i += 16) memcpy(to + i, from + i, 16);
+        memcpy(to + bytes - 16, from + bytes - 16, 16);
+    } else if (bytes >= 8) {
+        memcpy(to, from, 8);
+        memcpy(to + bytes - 8, from + bytes - 8, 8);
+    } else if (bytes >= 4) {
+        memcpy(to, from, 4);
+        memcpy(to + bytes - 4, from + bytes - 4, 4);
+    } else {
+        for (size_t i = 0; i < bytes; i++) to[i] = from[i];
+    }
+}
 
 /* A program prepared for blocks over a space. */
 struct kn_plan {

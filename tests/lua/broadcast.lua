@@ -39,4 +39,35 @@ for _, device in ipairs(t.devices()) do
   end
 end
 
+-- Chains of operations, which blocks of several short rows go through, into arrays whose rows lie apart, too.
+for _, device in ipairs(t.devices()) do
+  for _, dtype in ipairs { "bool", "int8", "int16", "int32", "float16", "float32", "float64", "complex64", "complex128" } do
+    t.test(("chains over short rows of %s on %s"):format(dtype, device), function()
+      gpu.seed(random(1000))
+      local former = gpu.lazy "always"
+      for _ = 1, device == "cpu" and t.brief(60, 10) or t.compiles(device) and 1 or 4 do
+        local shape = { 1 + random(4), 1 + random(60), pick { 1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 31, 62, 127, 1 + random(126) } }
+        local function apart(size) -- of a larger array: in the middle of its rows
+          local x = make({ size[1] + 1, size[2] + 2, size[3] + 3 }, dtype, device)
+          return x[("2:, 2:-2, 2:%d"):format(size[3] + 1)]
+        end
+        local a, b = apart(shape), make({ shape[1], shape[2], 1 }, dtype, device)
+        local c, d = make({ 1, 1, shape[3] }, dtype, device), apart { shape[1], shape[3], shape[2] }:transpose(2, 3)
+        local function chain(p, q, r, s)
+          if dtype == "bool" then return (p & q | r) ~ s end
+          return p * q + r - s
+        end
+        local function full(x) return x:expand(table.unpack(shape)):contiguous() end
+        local want = gpu.evaluate(chain(full(a), full(b), full(c), full(d)))
+        local what = table.concat(shape, " x ")
+        assert(chain(a, b, c, d):equal(want), what)
+        local into = apart(shape)
+        into:copy_(chain(a, b, c, d))
+        assert(into:equal(want), what)
+      end
+      gpu.lazy(former)
+    end)
+  end
+end
+
 t.done()
