@@ -128,12 +128,24 @@ bool kn_rows_are_near(const struct kn_reducer *r)
     return step != KN_NO_STEP && (r->length < KN_SHORT_ROW || are_side_by_side(r, step));
 }
 
+/* Whether rows are windows of an image: side by side, or a few elements apart, each with its elements along several
+ * axes.
+ */
+static bool are_windows(const struct kn_reducer *r)
+{
+    const int inner = r->rows.ndim - 1, last = r->row.ndim - 1;
+    if (inner < 0 || last < 1 || kn_row_step(&r->row) != KN_NO_STEP) return false;
+    const int64_t apart = llabs(r->rows.strides[inner]), many = r->rows.shape[inner];
+    return many >= KN_ROW_OF_WINDOWS && apart <= KN_FEW_ROWS &&
+           (r->row.strides[last] != 1 || r->row.shape[last] <= many);
+}
+
 /* Whether the host combines many rows at a time: those that are many, or a few side by side, but for sums of float32,
  * which have fewer roundings row by row. */
 static bool are_many(const struct kn_reducer *r)
 {
     const bool single = r->accumulate == RT_FLOAT32 || r->accumulate == RT_COMPLEX64;
-    if (r->count >= KN_MANY_ROWS) return kn_rows_are_near(r);
+    if (r->count >= KN_MANY_ROWS) return kn_rows_are_near(r) || are_windows(r);
     return r->count >= KN_FEW_ROWS && !(single && r->combine == KN_ADD) && are_side_by_side(r, kn_row_step(&r->row));
 }
 

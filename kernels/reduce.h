@@ -28,10 +28,11 @@ struct kn_reducer {
 /* Of sums and products: integers and bools give int64, unsigned 64-bit ones uint64. */
 enum rt_dtype kn_sum_dtype(enum rt_dtype t);
 
-#define KN_MANY_ROWS 64 /* so many are worth reducing together */
-#define KN_FEW_ROWS  8  /* and so many where they lie side by side */
-#define KN_SHORT_ROW 32 /* elements below which that holds for rows wherever they lie */
-#define KN_GROUP     32 /* elements of each that are then combined one after the other, before groups are in pairs */
+#define KN_MANY_ROWS      64 /* so many are worth reducing together */
+#define KN_ROW_OF_WINDOWS 16 /* so many, of KN_MANY_ROWS, where they are windows of an image */
+#define KN_FEW_ROWS       8  /* and so many where they lie side by side */
+#define KN_SHORT_ROW      32 /* elements below which that holds for rows wherever they lie */
+#define KN_GROUP          32 /* elements of each that are then combined one after the other, before groups are in pairs */
 
 /* Many rows at a time are faster: when rows are short, or their values farther apart than the rows. */
 bool kn_rows_are_near(const struct kn_reducer *r);

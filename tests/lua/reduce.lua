@@ -29,6 +29,29 @@ for _, device in ipairs(t.devices()) do
   local function test(name, body) t.test(name .. " on " .. device, body) end
   local function kinds(all, some) return ipairs(t.compiles(device) and some or all) end
 
+  test("windows of an image", function()
+    gpu.seed(5)
+    for _, dtype in kinds({ "bool", "uint8", "int32", "float16", "float32", "float64" }, { "float32" }) do
+      for _, size in kinds({ { 9, 16 }, { 20, 17 }, { 13, 70 }, { 5, 300 }, { 40, 50 } }, { { 20, 17 } }) do
+        local x = gpu.random.integers(0, 2, { 2, size[1], size[2] }, { device = device }):to(dtype)
+        for _, window in ipairs { { 1, 2, 1 }, { 3, 3, 1 }, { 2, 2, 2 }, { 4, 5, 3 }, { 2, 9, 9 }, { 5, 16, 1 } } do
+          if window[2] <= size[2] then
+            local views = x:unfold(2, window[1], window[3]):unfold(3, window[2], window[3])
+            for _, name in ipairs { "sum", "prod", "max", "any", "mean" } do
+              local what = ("%s of %s, %d x %d"):format(name, dtype, size[1], size[2])
+              local want = views:contiguous()[name](views:contiguous(), { 4, 5 })
+              if dtype == "float16" and name == "mean" then
+                assert(views[name](views, { 4, 5 }):allclose(want, 1e-3), what)
+              else
+                assert(views[name](views, { 4, 5 }):allclose(want, 1e-6, 0), what)
+              end
+            end
+          end
+        end
+      end
+    end
+  end)
+
   test("of all elements and along axes", function()
     gpu.seed(3)
     for _, shape in ipairs({ { 1 }, { 5 }, { 33 }, { 3, 7 }, { 2, 3, 5 } }) do
