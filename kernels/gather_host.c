@@ -8,8 +8,9 @@
 #include "runtime/interrupt.h"
 #include "runtime/threads.h"
 
-#define BLOCK 1024    /* places whose offsets are worked out at once */
-#define NEAR  1048576 /* bytes that one core's cache keeps */
+#define BLOCK     1024    /* places whose offsets are worked out at once */
+#define NEAR      1048576 /* bytes that one core's cache keeps */
+#define SHORT_ROW 4096    /* bytes of a row up to which offsets are worked out for many at once */
 
 struct pass {
     const struct kn_trip *trip;
@@ -49,15 +50,15 @@ static size_t good_indices(const struct rt_array *index, const char *at, int64_t
     return n;
 }
 
-/* Offsets of the n places from s->position on, which lie in one row, or NULL where they are only checked; returns how
- * many come before a bad index. */
-static size_t find_offsets(const struct pass *p, const struct stretch *s, int64_t *offsets, size_t n)
+/* Offsets of the n places from s->position on along an axis, or NULL where they are only checked; returns how many come
+ * before a bad index. */
+static size_t find_offsets(const struct pass *p, const struct stretch *s, int axis, int64_t *offsets, size_t n)
 {
     const struct kn_trip *t = p->trip;
     const struct kn_space *space = &t->space;
     int last = space->ndim - 1;
     size_t good = n;
-    int64_t first = 0, run = space->strides[KN_TRIP_DATA][last];
+    int64_t first = 0, run = space->strides[KN_TRIP_DATA][axis];
     for (int i = 0; i <= last; i++) first += s->coordinates[i] * space->strides[KN_TRIP_DATA][i];
     for (int k = 0; k < t->x->count; k++) {
         const struct rt_array *index = t->x->picks[k].index;
@@ -65,8 +66,8 @@ static size_t find_offsets(const struct pass *p, const struct stretch *s, int64_
         kn_indices_loop *loop = index->dtype == RT_INT32 ? p->loops->indices_32 : p->loops->indices_64;
         const char *at = p->index[k];
         for (int i = 0; i <= last; i++) at += s->coordinates[i] * strides[i] * (int64_t)rt_dtypes[index->dtype].size;
-        if (loop(offsets, at, strides[last], t->step[k], t->length[k], k > 0, first, run, n)) continue;
-        size_t until = good_indices(index, at, strides[last], t->length[k], n);
+        if (loop(offsets, at, strides[axis], t->step[k], t->length[k], k > 0, first, run, n)) continue;
+        size_t until = good_indices(index, at, strides[axis], t->length[k], n);
         if (until < good) good = until;
     }
     return good;
@@ -294,7 +295,7 @@ static bool do_row(struct pass *p, const struct stretch *s, size_t n)
     const struct kn_space *space = &p->trip->space;
     int last = space->ndim - 1;
     int64_t offset = 0;
-    if (find_offsets(p, s, &offset, 1) == 0) {
+    if (find_offsets(p, s, last, &offset, 1) == 0) {
         note_bad(p, s->position);
         return false;
     }
@@ -302,6 +303,43 @@ static bool do_row(struct pass *p, const struct stretch *s, size_t n)
     int64_t first = offset - s->coordinates[last] * space->strides[KN_TRIP_DATA][last];
     if (p->access != KN_READ && (first < s->low || first >= s->high)) return true;
     if (!copy_row(p, s, offset, n)) move_row(p, s, offset, n);
+    return true;
+}
+
+/* How many whole rows do_rows may have from the position on: short ones, side by side in memory on both sides. */
+static int64_t rows_at_once(const struct pass *p, const struct stretch *s)
+{
+    const struct kn_space *space = &p->trip->space;
+    const int last = space->ndim - 1;
+    const int64_t length = space->shape[last];
+    if (last == 0 || s->coordinates[last] != 0 || length * (int64_t)p->size > SHORT_ROW || s->low != INT64_MIN ||
+        (p->access != KN_READ && p->access != KN_WRITE) || space->strides[KN_TRIP_DATA][last] != 1 ||
+        space->strides[KN_TRIP_DENSE][last] != 1)
+        return 0;
+    int64_t rows = (s->end - s->position) / length, rest = space->shape[last - 1] - s->coordinates[last - 1];
+    if (rows > rest) rows = rest;
+    return rows < BLOCK ? rows : BLOCK;
+}
+
+/* Rows along the last axis but one, whose offsets are worked out at once. */
+static bool do_rows(struct pass *p, const struct stretch *s, size_t n)
+{
+    const struct kn_space *space = &p->trip->space;
+    const int last = space->ndim - 1;
+    const int64_t size = (int64_t)p->size, step = space->strides[KN_TRIP_DENSE][last - 1] * size;
+    const size_t bytes = (size_t)(space->shape[last] * size);
+    int64_t offsets[BLOCK];
+    memset(offsets, 0, n * sizeof *offsets); /* the rest of the block is not used */
+    const size_t good = find_offsets(p, s, last - 1, offsets, n);
+    if (good < n) {
+        note_bad(p, s->position + (int64_t)good * space->shape[last]);
+        return false;
+    }
+    char *dense = dense_at(p, s);
+    if (p->access == KN_READ)
+        for (size_t i = 0; i < n; i++, dense += step) kn_copy_short(dense, p->data + offsets[i] * size, bytes);
+    else
+        for (size_t i = 0; i < n; i++, dense += step) kn_copy_short(p->data + offsets[i] * size, dense, bytes);
     return true;
 }
 
@@ -356,7 +394,7 @@ static bool do_block(struct pass *p, const struct stretch *s, size_t n)
     const struct kn_space *space = &p->trip->space;
     int64_t offsets[BLOCK], stride = space->strides[KN_TRIP_DENSE][space->ndim - 1];
     memset(offsets, 0, n * sizeof *offsets); /* the rest of the block is not used */
-    size_t good = find_offsets(p, s, p->access == KN_CHECK ? NULL : offsets, n);
+    size_t good = find_offsets(p, s, space->ndim - 1, p->access == KN_CHECK ? NULL : offsets, n);
     if (good < n) {
         note_bad(p, s->position + (int64_t)good);
         return false;
@@ -381,7 +419,14 @@ static void walk(struct pass *p, struct stretch *s)
         int64_t n = space->shape[last] - s->coordinates[last];
         if (n > s->end - s->position) n = s->end - s->position;
         if (!p->rows && n > BLOCK) n = BLOCK;
-        if (!(p->rows ? do_row(p, s, (size_t)n) : do_block(p, s, (size_t)n))) return;
+        const int64_t rows = p->rows ? rows_at_once(p, s) : 0;
+        if (rows > 1) {
+            if (!do_rows(p, s, (size_t)rows)) return;
+            s->position += (rows - 1) * n;
+            s->coordinates[last - 1] += rows - 1;
+        } else if (!(p->rows ? do_row(p, s, (size_t)n) : do_block(p, s, (size_t)n))) {
+            return;
+        }
         s->position += n;
         s->coordinates[last] += n;
         for (int i = last; i > 0 && s->coordinates[i] == space->shape[i]; i--) {

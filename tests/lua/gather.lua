@@ -49,6 +49,39 @@ for _, device in ipairs(t.devices()) do
     end
   end)
 
+  test("short rows at indices", function()
+    for _, dtype in ipairs { "uint8", "int16", "float32", "int64", "complex128" } do
+      for _, length in ipairs { 1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 33, 65, 300 } do
+        local n, picked = 20, t.brief(2100, 30)
+        local x = gpu.range(n * length, "int64", device):reshape(n, length):to(dtype)
+        local next_number = numbers(length)
+        local list = t.list(picked, function(i) return (next_number(n) + 1) * (i % 3 == 0 and -1 or 1) end)
+        local rows = gpu.array(list, "int64", device)
+        local places = gpu.where(rows:lt(0), rows + n, rows - 1)[{ {}, gpu.newaxis }] * length + gpu.range(length, "int64", device)
+        local want, what = x:flatten():take(places), dtype .. " " .. length
+        assert(x[rows]:equal(want), what)
+        local grid = rows:reshape(picked // 3, 3)
+        assert(x[grid]:equal(want:reshape(picked // 3, 3, length)), what)
+        assert(gpu.stack { x, x }[{ {}, rows }]:equal(gpu.stack { want, want }), what)
+        local wide = gpu.zeros(n, length + 2, dtype, device) -- rows that lie apart
+        wide[{ {}, { 2, length + 1 } }] = x
+        assert(wide[{ rows, { 2, length + 1 } }]:equal(want), what)
+        local y, expected = x:clone(), x:totable() -- of several rows for one place the last stays
+        local values = gpu.range(picked * length, "int64", device):reshape(picked, length):to(dtype)
+        for i, row in ipairs(values:totable()) do expected[list[i] > 0 and list[i] or n + 1 + list[i]] = row end
+        if not t.compiles(device) then
+          y[rows] = values
+          t.same(y:totable(), expected, what)
+        end
+        for _, bad in ipairs { 0, n + 1, -n - 1 } do
+          local wrong = rows:clone()
+          wrong[picked - 2] = bad
+          t.raises(tostring(bad), function() return gpu.evaluate(x[wrong]) end)
+        end
+      end
+    end
+  end)
+
   test("indices of 32 and 64 bits that count from the start, or not all", function()
     for _, dtype in ipairs { "uint8", "float16", "float32", "int64", "complex128" } do
       for _, n in ipairs { 1, 9, 1000, 2500 } do
