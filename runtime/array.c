@@ -170,7 +170,9 @@ uint64_t rt_array_address(const struct rt_array *a)
 void *rt_array_host(const struct rt_array *a)
 {
     if (rt_array_size(a) == 0) return NULL;
-    char *base = rt_storage_host(a->storage);
+    int64_t low = 0, high = (int64_t)a->storage->bytes;
+    if (a->storage->device->kind == RT_SIMT && !a->storage->foreign) byte_range(a, &low, &high);
+    char *base = rt_storage_host_part(a->storage, (size_t)low, (size_t)(high - low));
     return base ? base + a->offset * rt_dtypes[a->dtype].size : NULL;
 }
 

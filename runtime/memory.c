@@ -461,14 +461,19 @@ void rt_storage_release(struct rt_storage *s)
 
 void *rt_storage_host(const struct rt_storage *s)
 {
-    if (!s || s->bytes == 0) return NULL;
+    return s ? rt_storage_host_part(s, 0, s->bytes) : NULL;
+}
+
+void *rt_storage_host_part(const struct rt_storage *s, size_t from, size_t bytes)
+{
+    if (s->bytes == 0) return NULL;
     switch (s->device->kind) {
     case RT_CPU:
         if (s->recorded) rt_graph_spoil(s->recorded); /* its elements are not there */
         return (void *)(uintptr_t)s->address;
     case RT_SIMT:
         if (s->device->recording) rt_graph_spoil(s->device->recording);
-        simt_wrote(s->address, s->bytes);
+        simt_wrote(s->address + from, bytes);
         return simt_host(s->address);
     case RT_CUDA: break;
     }

@@ -23,7 +23,8 @@ struct segment {
     bool used;
     bool heap;                 /* of kernels: it knows better what is allocated */
     bool unwritten;            /* some of it was never written, as far as is known */
-    _Atomic uint64_t *written; /* a bit for each byte of it that was; NULL: none, or all */
+    uint64_t from, to;         /* the bytes of it that were, while they are one stretch */
+    _Atomic uint64_t *written; /* a bit for each byte of it that was; NULL: that stretch, or all */
 };
 
 static struct {
@@ -33,7 +34,6 @@ static struct {
     struct segment *segments;
     size_t count, room;
     atomic_size_t unwritten; /* segments that are */
-    bool precise;            /* what is written is kept by the byte: there were checks */
     struct simt_block freed[FREED];
     size_t freed_count; /* ever */
 } arena = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -54,6 +54,45 @@ static void set_unwritten(struct segment *s)
     s->written = NULL;
     arena.unwritten += !s->unwritten;
     s->unwritten = true;
+    s->from = s->to = 0;
+}
+
+static void set_bits(struct segment *s, uint64_t from, uint64_t to)
+{
+    for (uint64_t n; from < to; from += n) {
+        n = 64 - from % 64 < to - from ? 64 - from % 64 : to - from;
+        atomic_fetch_or_explicit(&s->written[from / 64], UINT64_MAX >> (64 - n) << from % 64, memory_order_relaxed);
+    }
+}
+
+/* The bits of a segment, made when they are wanted first; NULL: no memory. */
+static _Atomic uint64_t *bits_of(struct segment *s)
+{
+    if (s->written) return s->written;
+    s->written = rt_calloc((s->size + 63) / 64, sizeof *s->written);
+    if (s->written) set_bits(s, s->from, s->to);
+    return s->written;
+}
+
+/* Adds bytes to the one stretch. False: they lie apart from it. */
+static bool lengthen(struct segment *s, uint64_t from, uint64_t to)
+{
+    bool none = s->from == s->to;
+    if (s->written || (!none && (from > s->to || to < s->from))) return false;
+    if (none || from < s->from) s->from = from;
+    if (none || to > s->to) s->to = to;
+    return true;
+}
+
+static void add_written(struct segment *s, uint64_t from, uint64_t to)
+{
+    if (lengthen(s, from, to)) {
+        if (s->from == 0 && s->to >= s->bytes) set_written(s);
+    } else if ((from == 0 && to >= s->bytes) || !bits_of(s)) {
+        set_written(s);
+    } else {
+        set_bits(s, from, to);
+    }
 }
 
 static void remember_freed(const struct segment *s)
@@ -168,6 +207,7 @@ static void release(struct segment *s)
 {
     size_t i = (size_t)(s - arena.segments);
     arena.used -= s->size;
+    set_written(s);
     s->used = s->heap = false;
     s->bytes = 0;
     if (s->size >= GIVE_BACK) {
@@ -202,6 +242,7 @@ void simt_memory_reset(void)
     pthread_mutex_lock(&arena.lock);
     if (arena.base) {
         madvise(arena.base, arena.committed, MADV_DONTNEED);
+        for (size_t i = 0; i < arena.count; i++) set_written(&arena.segments[i]);
         arena.segments[0] = (struct segment){.size = arena.size};
         arena.count = 1;
         arena.used = 0;
@@ -258,13 +299,6 @@ bool simt_look(uint64_t address, struct simt_block *out)
     return heap ? simt_heap_find(address, out, &live) && live : found;
 }
 
-/* The bits of a segment, made when they are wanted first. */
-static _Atomic uint64_t *bits_of(struct segment *s)
-{
-    if (!s->written) s->written = rt_calloc((s->size + 63) / 64, sizeof *s->written);
-    return s->written;
-}
-
 void simt_wrote(uint64_t address, size_t bytes)
 {
     uint64_t offset = address - SIMT_GLOBAL_BASE;
@@ -272,12 +306,7 @@ void simt_wrote(uint64_t address, size_t bytes)
     pthread_mutex_lock(&arena.lock);
     if (arena.unwritten && offset < arena.size) {
         struct segment *s = &arena.segments[index_of(offset)];
-        uint64_t at = offset - s->start;
-        bool whole = !arena.precise || (at == 0 && bytes >= s->bytes);
-        if (s->unwritten && (whole || !bits_of(s)))
-            set_written(s);
-        else if (s->unwritten)
-            for (uint64_t end = at + bytes; at < end; at++) s->written[at / 64] |= UINT64_C(1) << at % 64;
+        if (s->unwritten) add_written(s, offset - s->start, offset - s->start + bytes);
     }
     pthread_mutex_unlock(&arena.lock);
 }
@@ -294,7 +323,6 @@ bool simt_written_bits(uint64_t address, _Atomic uint64_t **bits)
 {
     *bits = NULL;
     pthread_mutex_lock(&arena.lock);
-    arena.precise = true;
     struct segment *s = segment_at(address);
     bool known = !s || !s->unwritten || (*bits = bits_of(s));
     pthread_mutex_unlock(&arena.lock);

@@ -46,8 +46,7 @@ bool simt_nearest(uint64_t address, struct simt_block *out);
  * pool keeps: an access is then out of bounds. */
 bool simt_resize(uint64_t address, size_t bytes);
 /* What of it was ever written, for checks. New allocations are unwritten, also those that simt_resize makes visible
- * again. simt_wrote: by somebody other than a checked launch, which sets the bits itself; precise to the byte from the
- * first call of simt_written_bits on. */
+ * again. simt_wrote: by somebody other than a checked launch, which sets the bits itself. */
 void simt_wrote(uint64_t address, size_t bytes);
 void simt_wrote_everything(void);
 /* The bits of the allocation that starts at the address, one a byte; NULL when all was written. False: no memory. */
