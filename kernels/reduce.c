@@ -128,9 +128,7 @@ bool kn_rows_are_near(const struct kn_reducer *r)
     return step != KN_NO_STEP && (r->length < KN_SHORT_ROW || are_side_by_side(r, step));
 }
 
-/* Whether rows are windows of an image: side by side, or a few elements apart, each with its elements along several
- * axes.
- */
+/* Whether rows are windows of an image: a few elements apart at most, each with its elements along several axes. */
 static bool are_windows(const struct kn_reducer *r)
 {
     const int inner = r->rows.ndim - 1, last = r->row.ndim - 1;

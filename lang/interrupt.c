@@ -245,6 +245,11 @@ void lg_session_interrupt(struct lg_session *s)
     }
 }
 
+bool lg_session_stopping(struct lg_session *s)
+{
+    return atomic_load(&s->evaluating) && atomic_load(&s->interrupted);
+}
+
 static void handle(int number, void (*handler)(int), int flags)
 {
     struct sigaction old, action = {.sa_handler = handler, .sa_flags = flags};

@@ -224,6 +224,8 @@ bool lg_session_is_apart(const struct lg_session *s);
 
 /* Stops what the session runs, now or soon. Async-signal-safe. */
 void lg_session_interrupt(struct lg_session *s);
+/* Whether an interrupt is on its way in the cell that runs. Async-signal-safe. */
+bool lg_session_stopping(struct lg_session *s);
 
 /* History: cells kept on disk, shared by shell and notebooks (lang/history.c). */
 struct lg_history_entry {

@@ -1,17 +1,34 @@
 /* Signals while a session runs: Ctrl-C, and programs that went away. The handler only raises the session's flag;
  * whatever runs polls it. */
+#include <errno.h>
 #include <signal.h>
 #include <stddef.h>
+#include <unistd.h>
 #include "repl/repl.h"
 
 static struct lg_session *volatile running;
 static volatile sig_atomic_t seen;
 
+/* Lua runs a finalizer, and LAPACK a factorization, to the end: who asks three times is told why nothing happens. */
+static void explain_wait(void)
+{
+    static const char text[] = "\nlunarray: what runs now does not stop before its end, as LAPACK and finalizers (__gc) "
+                               "don't; Ctrl-\\ ends lunarray\n";
+    int error = errno;
+    ssize_t ignored = write(STDERR_FILENO, text, sizeof text - 1);
+    (void)ignored;
+    errno = error;
+}
+
 static void on_interrupt(int signal)
 {
+    static volatile sig_atomic_t more; /* of those that came while one was on its way */
     (void)signal;
     seen = 1;
-    if (running) lg_session_interrupt(running);
+    if (!running) return;
+    more = lg_session_stopping(running) ? more + 1 : 0;
+    lg_session_interrupt(running);
+    if (more == 2) explain_wait();
 }
 
 void sh_interrupts(struct lg_session *s, bool again)

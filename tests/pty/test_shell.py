@@ -77,6 +77,21 @@ def test_interrupt_keeps_the_state(terminal):
     t.shows("3> x", "42", "4>")
 
 
+def test_interrupts_of_a_finalizer_are_explained(terminal, tmp_path):
+    t = ready(terminal)
+    done = tmp_path / "done"
+    t.send(f"setmetatable({{}}, {{__gc = function() print 'running' while not io.open('{done}') do end end}}) collectgarbage()\r")
+    t.wait(lambda t: "running" in t.lines())
+    for _ in range(2):
+        t.send("\x03")
+        time.sleep(0.1)  # each a signal of its own
+    assert not any("Ctrl-\\" in line for line in t.lines())
+    t.send("\x03")
+    t.wait(lambda t: any("what runs now does not stop before its end" in line for line in t.lines()))
+    done.touch()
+    t.at_prompt(2)
+
+
 def test_a_password_is_not_shown(terminal):
     t = ready(terminal)
     t.send("key = io.password('Key: ')\r")
