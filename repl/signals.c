@@ -12,8 +12,9 @@ static volatile sig_atomic_t seen;
 /* Lua runs a finalizer, and LAPACK a factorization, to the end: who asks three times is told why nothing happens. */
 static void explain_wait(void)
 {
-    static const char text[] = "\nlunarray: what runs now does not stop before its end, as LAPACK and finalizers (__gc) "
-                               "don't; Ctrl-\\ ends lunarray\n";
+    static const char text[] =
+        "\nlunarray: what runs now does not stop before its end, as LAPACK and finalizers (__gc) "
+        "don't; Ctrl-\\ ends lunarray\n";
     int error = errno;
     ssize_t ignored = write(STDERR_FILENO, text, sizeof text - 1);
     (void)ignored;

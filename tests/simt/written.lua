@@ -31,6 +31,17 @@ local function case(name, count, first, write)
   end)
 end
 
+t.test("an allocation that is used again is unwritten", function()
+  for _ = 1, 8 do -- before the first checks, from which on freed memory is kept for a while
+    local x = gpu.empty(n)
+    x["1:1000"] = 1
+    x = nil
+    collectgarbage()
+  end
+  local x = gpu.empty(n)
+  x["1:10"] = 1
+  t.eq(unwritten(x), n - 10)
+end)
 case("nothing is written", n, 0, function() end)
 case("the first part is", n - 1000, 1000, function(x) x["1:1000"] = 1 end)
 case("the last part is", 1000, 0, function(x) x["1001:4096"] = 1 end)
@@ -65,14 +76,4 @@ t.test("what a kernel writes is added to what was written before", function()
   gpu.check(function() fill(1, 256)(x) end)
   t.eq(unwritten(x), n - 200 - 256)
 end)
-t.test("an allocation that is used again is unwritten", function()
-  for _ = 1, 3 do
-    local x = gpu.empty(n)
-    x["1:10"] = 1
-    t.eq(unwritten(x), n - 10)
-    x = nil
-    collectgarbage()
-  end
-end)
-
 t.done()
