@@ -51,10 +51,11 @@ CUDA_KERNELS_SANITIZED = ["async", "atomics", "cooperative", "globals", "graph",
                           "texture", "warps"]
 # These on cuda:0 would only compile once more what test_generated has of each operation and tests/numpy of each function, or are
 # about what the host or Lua does before anything is generated.
-NOT_ON_CUDA = ["describe", "divisors", "docs", "finite", "keywords", "keywords_alone", "ops", "small"]
+NOT_ON_CUDA = ["describe", "divisors", "docs", "finite", "keywords", "keywords_alone", "narrow", "ops", "small",
+               "sums"]
 # Of these the sanitized build runs fewer sizes and types, since the other one runs all: what is left comes by all code, and by
 # all threads.
-LUA_BRIEF = ["reduce", "sort", "signal"]
+LUA_BRIEF = ["reduce", "sort", "signal", "sums"]
 STOCK = ["create", "kernel"]
 CHECKED = ["async", "cluster", "cooperative", "functions", "graph", "grid", "guide", "heap", "histogram", "image", "language",
            "fitting", "learning", "library", "linear", "mandelbrot", "matmul", "matrix", "physics", "reduction", "resident", "saxpy",
@@ -65,7 +66,7 @@ THREADS = {
     "unit": ["test_threads", "test_background", "test_memory", "test_simt_exec", "test_simt_driver", "test_session_interrupt",
              "test_study", "test_simt_tally", "test_simt_masked"],
     "driver": ["test_contexts", "test_launches", "test_memory", "test_queue"],
-    "lua": ["profile", "trace", "reduce", "rows", "convert", "ops"],
+    "lua": ["profile", "trace", "reduce", "sums", "rows", "convert", "ops", "narrow"],
     "simt": ["atomics", "cluster", "cooperative", "grid", "printf", "reduction", "resident", "scan", "scattered", "scopes",
              "stretches", "updated", "warps"],
     "checked": ["cluster", "graph", "grid", "reduction", "scan", "sort"],
