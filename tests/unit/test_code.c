@@ -2,6 +2,8 @@
  * with it, beside the same by loops. */
 #include <math.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include "kernels/code.h"
 #include "runtime/host.h"
 #include "runtime/x86.h"
@@ -159,6 +161,32 @@ static void fill(struct data *d, const struct kn_chain *c)
     }
 }
 
+/* The end of memory behind which none may be read. */
+static char *guarded_end(int k)
+{
+    static char *ends[KN_CODE_INPUTS];
+    if (!ends[k]) {
+        const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+        char *p = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        CHECK(p != MAP_FAILED && mprotect(p + page, page, PROT_NONE) == 0);
+        ends[k] = p + page;
+    }
+    return ends[k];
+}
+
+/* Moves the first n elements of each input to where the last one ends at such an end. */
+static void move_to_ends(struct data *d, const struct kn_chain *c, size_t n)
+{
+    for (int k = 0; k < c->inputs; k++) {
+        static const uint8_t small[] = {[KN_CHAIN_TRUTHS] = 1, [KN_CHAIN_INT8] = 1,   [KN_CHAIN_UINT8] = 1,
+                                        [KN_CHAIN_INT16] = 2,  [KN_CHAIN_UINT16] = 2, [KN_CHAIN_INT32] = 4};
+        const uint8_t what = c->input[k];
+        const size_t other = what < sizeof small ? small[what] : 0, element = other ? other : is_wide(c) ? 8 : 4;
+        const size_t bytes = (what == KN_CHAIN_SAME ? 1 : n) * element;
+        d->at[k] = memcpy(guarded_end(k) - bytes, d->at[k], bytes);
+    }
+}
+
 /* The number or truth of an operand at an element. */
 static double operand(const struct kn_chain *c, const struct data *d, const double *items, int arg, int i)
 {
@@ -209,6 +237,7 @@ static void check_chain(const struct kn_chain *c, kn_code_loop *run, int bits, u
     const size_t element = truths ? 1 : is_wide(c) ? 8 : 4;
     char *at = out + element * below(8);
     memset(out, 0x55, sizeof out);
+    move_to_ends(&d, c, (size_t)n);
     run(d.at, at, (size_t)n);
     for (int i = 0; i < n; i++) {
         const double want = expected(c, &d, i), got = truths       ? at[i]
@@ -345,4 +374,56 @@ TEST(integers_become_numbers)
         CHECK(memcmp(rt_array_host(&want), rt_array_host(&got), 3003 * 4) == 0);
         CHECK(memcmp(rt_array_host(&want_sums), rt_array_host(&sums), 3 * 4) == 0);
     }
+}
+
+static void keep(void *memory)
+{
+    (void)memory;
+}
+
+/* The first n elements of x, which end where no memory may be read behind them. */
+static struct rt_array at_end(int k, const struct rt_array *x, int64_t n)
+{
+    struct rt_array a = {0};
+    const size_t bytes = (size_t)n * rt_dtypes[x->dtype].size;
+    char *at = memcpy(guarded_end(k) - bytes, rt_array_host(x), bytes);
+    struct rt_error error;
+    struct rt_storage *s = rt_storage_over(test_device(), (uint64_t)(uintptr_t)at, bytes, at, keep, &error);
+    CHECK(s);
+    rt_array_over(s, x->dtype, 1, &n, &a);
+    return a;
+}
+
+/* x * x - y, or x where that is more; or whether it is not: a bool. */
+static void square_less(const struct rt_array *x, const struct rt_array *y, const struct rt_array *out)
+{
+    struct kn_program p;
+    int nx, ny;
+    kn_program_start(&p);
+    OK(kn_program_array(&p, x, &nx, e));
+    OK(kn_program_array(&p, y, &ny, e));
+    const int less = node_of(&p, KN_SUB, node_of(&p, KN_MUL, nx, nx, 0), ny, 0);
+    node_of(&p, out->dtype == RT_BOOL ? KN_GE : KN_MAXIMUM, less, nx, 0);
+    OK(kn_program_evaluate(&p, out, e));
+}
+
+TEST(integers_have_no_part_in_what_lies_behind_them)
+{
+    start();
+    static const enum rt_dtype types[] = {RT_INT8, RT_UINT8, RT_INT16, RT_UINT16, RT_INT32, RT_UINT32};
+    const int64_t most = 200;
+    for (size_t k = 0; k < 2 * (sizeof types / sizeof *types); k++)
+        for (int64_t n = 1; n <= most; n++) {
+            const enum rt_dtype t = types[k / 2], of = k % 2 ? RT_BOOL : t;
+            ARRAYS x = test_array(t, 1, &most, 7, false), y = test_array(t, 1, &most, 8, false);
+            ARRAYS room = test_array(of, 1, &most, 9, false), want = {0};
+            ARRAYS a = at_end(0, &x, n), b = at_end(1, &y, n), got = at_end(2, &room, n);
+            OK(rt_array_new(test_device(), of, 1, &n, &want, e));
+            kn_force_code(0);
+            square_less(&a, &b, &want);
+            kn_force_code(1);
+            square_less(&a, &b, &got);
+            CHECK(kn_force_code(-1) > 0);
+            CHECK(memcmp(rt_array_host(&want), rt_array_host(&got), (size_t)n * rt_dtypes[of].size) == 0);
+        }
 }
