@@ -27,8 +27,7 @@ static int give_back(lua_State *L)
 }
 
 /* What a hook raises goes to the handler of xpcall before the hook has ended, and until then Lua calls no other: a
- * handler that has no end could not be stopped. So the innermost one that is written in Lua does not see the interrupt.
- */
+ * handler without an end could not be stopped. So the innermost one that is written in Lua sees no interrupt. */
 static void pass_handler(lua_State *L, lua_CFunction xpcall)
 {
     lua_Debug ar;

@@ -341,25 +341,24 @@ static bool is_farewell(const char *code, size_t length)
     return false;
 }
 
-static const char help[] =
-    "A cell is Lua 5.4; its last value is shown and kept in _. gpu has the arrays.\n"
-    "\n"
-    "  ?name              what is known of a name: ?gpu.linspace ?np.arange ?atomicAdd\n"
-    "  ?lua ?numpy ?cuda  what is otherwise than elsewhere; ?indexing, ?shell\n"
-    "  %time  %timeit     measure an expression; %%cuda: a cell of CUDA C\n"
-    "  %edit  %load       a cell in your editor, a file; %lsmagic lists them all\n"
-    "  !command           runs a shell command\n"
-    "\n"
-    "  Enter              runs a complete cell, else opens a line; Alt-Enter opens one\n"
-    "  Tab                completes; again goes through the list, Escape leaves it\n"
-    "  Shift-Tab          shows what is known of the name or call at the cursor\n"
-    "  Up, Down           lines of the cell, then earlier cells that begin alike\n"
-    "  Ctrl-R             searches earlier cells\n"
-    "  Ctrl-C             stops what runs (LAPACK's factorizations and finalizers at their end);\n"
-    "                     at the prompt gives the cell up\n"
-    "  Ctrl-X Ctrl-E      opens the cell in $EDITOR\n"
-    "  Ctrl-D             leaves, on an empty cell\n"
-    "  ??                 all keys of the editor\n";
+static const char help[] = "A cell is Lua 5.4; its last value is shown and kept in _. gpu has the arrays.\n"
+                           "\n"
+                           "  ?name              what is known of a name: ?gpu.linspace ?np.arange ?atomicAdd\n"
+                           "  ?lua ?numpy ?cuda  what is otherwise than elsewhere; ?indexing, ?shell\n"
+                           "  %time  %timeit     measure an expression; %%cuda: a cell of CUDA C\n"
+                           "  %edit  %load       a cell in your editor, a file; %lsmagic lists them all\n"
+                           "  !command           runs a shell command\n"
+                           "\n"
+                           "  Enter              runs a complete cell, else opens a line; Alt-Enter opens one\n"
+                           "  Tab                completes; again goes through the list, Escape leaves it\n"
+                           "  Shift-Tab          shows what is known of the name or call at the cursor\n"
+                           "  Up, Down           lines of the cell, then earlier cells that begin alike\n"
+                           "  Ctrl-R             searches earlier cells\n"
+                           "  Ctrl-C             stops what runs, LAPACK and finalizers at their end;\n"
+                           "                     at the prompt gives the cell up\n"
+                           "  Ctrl-X Ctrl-E      opens the cell in $EDITOR\n"
+                           "  Ctrl-D             leaves, on an empty cell\n"
+                           "  ??                 all keys of the editor\n";
 
 /* "?" shows the help, "??" the keys; false: the cell is neither. */
 static bool show_help(const struct shell *sh, const char *code, size_t length)

@@ -172,7 +172,7 @@ void *rt_array_host(const struct rt_array *a)
     if (rt_array_size(a) == 0) return NULL;
     int64_t low = 0, high = (int64_t)a->storage->bytes;
     if (a->storage->device->kind == RT_SIMT && !a->storage->foreign) byte_range(a, &low, &high);
-    char *base = rt_storage_host_part(a->storage, (size_t)low, (size_t)(high - low));
+    char *base = rt_storage_host(a->storage, (size_t)low, (size_t)(high - low));
     return base ? base + a->offset * rt_dtypes[a->dtype].size : NULL;
 }
 

@@ -459,14 +459,9 @@ void rt_storage_release(struct rt_storage *s)
     }
 }
 
-void *rt_storage_host(const struct rt_storage *s)
+void *rt_storage_host(const struct rt_storage *s, size_t from, size_t bytes)
 {
-    return s ? rt_storage_host_part(s, 0, s->bytes) : NULL;
-}
-
-void *rt_storage_host_part(const struct rt_storage *s, size_t from, size_t bytes)
-{
-    if (s->bytes == 0) return NULL;
+    if (!s || s->bytes == 0) return NULL;
     switch (s->device->kind) {
     case RT_CPU:
         if (s->recorded) rt_graph_spoil(s->recorded); /* its elements are not there */

@@ -36,10 +36,9 @@ struct rt_storage *rt_storage_over(struct rt_device *d, uint64_t address, size_t
 struct rt_storage *rt_storage_retain(struct rt_storage *s);
 void rt_storage_release(struct rt_storage *s); /* NULL is fine */
 
-/* Where host code may read and write it: cpu and simt; NULL on cuda (and for empty storages). On simt it counts as
- * written from then on, for gpu.check, or so many bytes of it from there on. */
-void *rt_storage_host(const struct rt_storage *s);
-void *rt_storage_host_part(const struct rt_storage *s, size_t from, size_t bytes); /* the storage's start, too */
+/* Where it starts for host code, which may read and write it: cpu and simt; NULL on cuda (and for empty storages). On
+ * simt so many bytes of it, from `from` on, count as written from then on, for gpu.check. */
+void *rt_storage_host(const struct rt_storage *s, size_t from, size_t bytes);
 
 struct rt_pool *rt_pool_new(void); /* an empty pool for a device that is being opened; NULL without memory */
 /* The device's memory was lost in a fault: forgets all blocks without asking the driver. */

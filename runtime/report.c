@@ -7,7 +7,6 @@
 #include "runtime/memory.h"
 #include "runtime/module.h"
 #include "runtime/report_inside.h"
-#include "runtime/signature.h"
 
 /* ---- where ---- */
 void rt_copy_line(const char *text, int line, char *out, size_t size, int *indent)

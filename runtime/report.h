@@ -4,10 +4,9 @@
 #define RT_REPORT_H
 
 #include "runtime/kernel.h"
+#include "runtime/signature.h"
 
 struct simt_check;
-
-#define RT_REPORT_AXES 4
 
 struct rt_party {       /* a thread that takes part */
     char file[160];     /* "cell 3" */
@@ -28,7 +27,7 @@ struct rt_report {
     char name[96];         /* of the parameter or variable; "" when it is not known */
     int64_t index, length; /* in elements, from 0 */
     int ndim;              /* of a variable that is declared with several axes, whose sizes are known; else 0 */
-    int64_t shape[RT_REPORT_AXES];
+    int64_t shape[RT_SOURCE_AXES];
     uint64_t count; /* how often it was seen */
 };
 

@@ -5,7 +5,6 @@
 #include <string.h>
 #include "runtime/module.h"
 #include "runtime/report_inside.h"
-#include "runtime/signature.h"
 
 #define NEAR ((uint64_t)1 << 20) /* bytes; an array further away than this was hardly meant */
 
@@ -72,7 +71,7 @@ static uint64_t wrong_address(const struct simt_report *r, uint64_t start, uint6
 static void set_axes(const struct rt_source_layout *l, struct rt_report *out)
 {
     uint64_t inner = 1;
-    if (l->ndim < 2 || l->ndim > RT_REPORT_AXES || out->length <= 0) return;
+    if (l->ndim < 2 || out->length <= 0) return;
     for (int d = 1; d < l->ndim; d++) {
         if (!l->shape[d] || l->shape[d] > (uint64_t)out->length) return;
         inner *= l->shape[d];
@@ -243,7 +242,7 @@ static void describe_element(const struct simt_report *r, const struct rt_report
 
 void rt_describe_index(const struct rt_report *out, int64_t index, char *text, size_t size)
 {
-    int64_t at[RT_REPORT_AXES] = {index};
+    int64_t at[RT_SOURCE_AXES] = {index};
     for (int d = out->ndim - 1; d > 0; d--) { /* beyond the ends it is the first axis that is left */
         at[d] = (at[0] % out->shape[d] + out->shape[d]) % out->shape[d];
         at[0] = (at[0] - at[d]) / out->shape[d];

@@ -197,11 +197,11 @@ uint32_t simt_race_known(const struct access *a, uint32_t m)
     struct line *held = NULL;
     record *words = NULL;
     uint64_t number = 0;
+    uint32_t left = m;
     bool looks = false;
     if (!is_plain(a) || a->block->now == LAST_TIME) return m;
     struct knower x = knower_of(a);
     const struct now now = now_of(a, false);
-    uint32_t left = m;
     EACH_LANE(lane, m)
     {
         x.lane = lane;

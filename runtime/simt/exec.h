@@ -175,8 +175,7 @@ bool simt_runs_once(const struct insn *i);
 enum event simt_run_once(char *R, const struct insn *i, uint32_t m, struct warp *w);
 void simt_repeat_result(char *R, const struct insn *i, uint32_t m, struct warp *w);
 
-/* `size` bytes of memory, 1, 2, 4 or 8: a copy of a number that is not known takes longer than what else a lane needs.
- */
+/* 1, 2, 4 or 8 bytes of memory: a copy of a number that is not known takes longer than what else a lane needs. */
 static inline uint64_t simt_bytes_at(const void *p, uint32_t size)
 {
     uint64_t v = 0;

@@ -28,12 +28,12 @@ static void touch(struct rt_device *d, size_t bytes)
     rt_memory_trim(d);
     double start = now();
     struct rt_storage *s = rt_storage_new(d, bytes, NULL);
-    memset(rt_storage_host(s), 1, bytes);
+    memset(rt_storage_host(s, 0, s->bytes), 1, bytes);
     double fresh = now() - start;
     rt_storage_release(s);
     start = now();
     s = rt_storage_new(d, bytes, NULL);
-    memset(rt_storage_host(s), 1, bytes);
+    memset(rt_storage_host(s, 0, s->bytes), 1, bytes);
     double again = now() - start;
     rt_storage_release(s);
     printf("%-5s %zu MiB allocated and filled: fresh %.1f ms, from the pool %.1f ms\n", d->name, bytes >> 20,

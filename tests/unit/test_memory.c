@@ -23,7 +23,7 @@ TEST(storage_is_cached_and_counted)
         struct rt_storage *a = rt_storage_new(d, 5000, NULL);
         CHECK(a && a->bytes == 5000 && a->capacity >= 5000 && a->capacity <= 5000 + 5000 / 8);
         CHECK_INT(a->address % (d->kind == RT_CPU ? 64 : 256), 0);
-        memset(rt_storage_host(a), 7, 5000);
+        memset(rt_storage_host(a, 0, a->bytes), 7, 5000);
         rt_memory_stats(d, &s);
         CHECK_INT(s.in_use, 5000);
         CHECK_INT(s.driver_allocations, 1);
@@ -58,12 +58,12 @@ TEST(storage_of_every_size_holds_its_bytes)
         for (; bytes < (size_t)64 << 20 && n < 200; bytes = bytes * 9 / 8 + 1, n++) {
             all[n] = rt_storage_new(d, bytes, NULL);
             CHECK(all[n] && all[n]->capacity >= bytes);
-            unsigned char *p = rt_storage_host(all[n]);
+            unsigned char *p = rt_storage_host(all[n], 0, all[n]->bytes);
             p[0] = (unsigned char)n;
             p[bytes - 1] = (unsigned char)n;
         }
         for (size_t i = 0; i < n; i++) {
-            unsigned char *p = rt_storage_host(all[i]);
+            unsigned char *p = rt_storage_host(all[i], 0, all[i]->bytes);
             CHECK_INT(p[all[i]->bytes - 1], (unsigned char)i);
             rt_storage_release(all[i]);
         }
@@ -76,7 +76,7 @@ TEST(empty_storage)
     EACH_DEVICE(d)
     {
         struct rt_storage *s = rt_storage_new(d, 0, NULL);
-        CHECK(s && s->address == 0 && rt_storage_host(s) == NULL);
+        CHECK(s && s->address == 0 && rt_storage_host(s, 0, s->bytes) == NULL);
         rt_storage_release(s);
         rt_storage_release(NULL);
     }
@@ -168,7 +168,7 @@ TEST(lost_memory_is_not_given_back)
     struct rt_device *d = open_device("cpu");
     struct rt_memory_stats s;
     struct rt_storage *a = rt_storage_new(d, 100, NULL);
-    void *block = rt_storage_host(a);
+    void *block = rt_storage_host(a, 0, a->bytes);
     rt_memory_lost(d);
     CHECK(a->generation != d->generation);
     rt_storage_release(a);
