@@ -150,6 +150,29 @@ static struct lg_array *next_wanted(const struct waiting *w, const struct rt_sto
     return NULL;
 }
 
+/* Lua's compiler hands out registers as a stack, so while a Lua function runs u[k] = v, nothing is in use above the
+ * register of v unless v is a variable: what is there are operands of v, which the collector takes for alive. Gives
+ * them up where the running C function is an array's __newindex, whose third argument is v. */
+static void clear_registers(lua_State *L)
+{
+    lua_Debug here, caller;
+    if (!lua_getstack(L, 0, &here) || !lua_getinfo(L, "n", &here) || strcmp(here.namewhat, "metamethod") != 0) return;
+    if (strcmp(here.name, "newindex") != 0 || !lua_getstack(L, 1, &caller)) return;
+    if (!lua_getinfo(L, "l", &caller) || caller.currentline < 0) return; /* C, or a function stripped of its names */
+    int value = 0;
+    const char *name;
+    for (int n = 1; (name = lua_getlocal(L, &caller, n)); n++) {
+        bool found = lua_rawequal(L, -1, 3);
+        lua_pop(L, 1);
+        if (found && *name != '(') return; /* a variable */
+        if (found) value = n;
+    }
+    if (!value) return;
+    lua_pushnil(L);
+    while (lua_setlocal(L, &caller, ++value)) lua_pushnil(L);
+    lua_pop(L, 1);
+}
+
 /* Evaluating may run Lua's collector, whose finalizers take arrays off the list: so it is searched from its start each
  * time, and what is evaluated is held here. A part of a chain is most often garbage that is not collected yet. */
 static void evaluate_list(lua_State *L, const struct rt_storage *s)
@@ -163,7 +186,10 @@ static void evaluate_list(lua_State *L, const struct rt_storage *s)
         const struct rt_array *form = kn_expression_form(l->expression);
         size_t bytes = (size_t)rt_array_size(form) * rt_dtypes[form->dtype].size;
         if (rt_array_device(form)->recording && bytes < REPEATED) bytes = REPEATED;
-        if (!collected && kn_expression_inlined(l->expression) && (collected = lg_memory_collect(L, bytes))) continue;
+        if (!collected && kn_expression_inlined(l->expression)) {
+            clear_registers(L);
+            if ((collected = lg_memory_collect(L, bytes))) continue;
+        }
         struct kn_expression *x = kn_expression_retain(l->expression);
         enum rt_status status = evaluate_here(l, x, lg_error_box(L));
         kn_expression_release(x);

@@ -298,6 +298,55 @@ lazily("in place with a chain that reads the target", function(device)
   assert(y[1] == 20 and y[3] == 40 and y[4] == 4)
 end)
 
+lazily("what is assigned beside a chain that reads the target, and what keeps a name, is computed in time", function(device)
+  local function at(f) -- the same values whether anything waits or not
+    local x, y, z = gpu.range(6, device), gpu.zeros(6, device), {}
+    f(x, y, z)
+    for _, v in ipairs({ table.unpack(z, 1, 4) }) do y = y + 10 * v end
+    return (x + 100 * y):totable()
+  end
+  local function both(f)
+    local lazily_done = at(f)
+    local former = gpu.lazy("never")
+    local want = at(f)
+    gpu.lazy(former)
+    test.same(lazily_done, want)
+  end
+  -- w is there for x + 2, of which it is made
+  both(function(x, y, z) z[1], x["2:"], z[2] = x * 2, x[":-2"] + 3 * x["2:"], x - 1 end)
+  both(function(x, y, z) z[1], z[2], x["2:"] = x * 2, x - 1, x[":-2"] + 3 * x["2:"] end)
+  both(function(x, y, z)
+    local w = (x + 1) * (x + 2)
+    y["1:"], z[1], z[2], x["1:"] = x * 2, x - 1, 2 * x, w
+  end)
+  both(function(x, y, z) -- v is also in a register of its own, since it is assigned before v[1] is
+    local v = (x + 1) * (x + 2)
+    z[1], v[1], v, x["1:"] = x * 2, 5, 2 * x, v
+    z[2] = v
+  end)
+  both(function(x, y, z) -- twice in registers
+    local v = (x + 1) * (x + 2)
+    local function upvalue() v[1], z[1], x["1:"] = 5, x * 2, v end
+    upvalue()
+  end)
+  both(function(x, y, z)
+    local function store(v) x["1:"] = v * (x + 2); return v end
+    z[1], z[2] = x * 2, store(x + 1) + x
+  end)
+  both(function(x, y, z) -- a call is in the midst of its statement
+    local w, newindex = (x + 1) * (x + 2), getmetatable(x).__newindex
+    local function upvalue() return { w, x * 2, newindex(x, "1:", w), x } end
+    z[1] = upvalue()[2]
+  end)
+  local stripped = load(string.dump(function(x, y, z)
+    local w = (x + 1) * (x + 2)
+    local v = x * 2
+    x["1:"] = w
+    z[1] = v
+  end, true), "=stripped", "b")
+  both(stripped)
+end)
+
 lazily("a reduction that waits is written to a row of a matrix", function(device)
   local x, m = gpu.range(12, "float32", device):reshape(3, 4), gpu.zeros({ 2, 4 }, device)
   m[{ { 2 } }] = x:sum(1, true)
