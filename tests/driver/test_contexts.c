@@ -294,3 +294,20 @@ TEST(peers_and_what_is_not_there)
               CUDA_ERROR_NOT_SUPPORTED);
     stop();
 }
+
+TEST(nvidias_runtime_is_told_what_it_needs)
+{
+    char text[1000] = "";
+    const void *table;
+    const CUuuid id = {"anything at all"};
+    int saved = dup(2);
+    FILE *f = tmpfile();
+    CHECK(f && saved >= 0 && dup2(fileno(f), 2) == 2);
+    CUresult first = cuGetExportTable(&table, &id), second = cuGetExportTable(&table, &id);
+    dup2(saved, 2);
+    rewind(f);
+    CHECK(fread(text, 1, sizeof text - 1, f) > 0);
+    fclose(f);
+    CHECK(first == CUDA_ERROR_NOT_SUPPORTED && second == CUDA_ERROR_NOT_SUPPORTED);
+    CHECK(strstr(text, "nvcc -cudart shared") && strchr(text, '\n') == text + strlen(text) - 1);
+}

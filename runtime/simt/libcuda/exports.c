@@ -1,10 +1,25 @@
 /* Looking functions up by name, and the functions that are there to be found and refused. */
-#include "runtime/simt/libcuda/libcuda.h"
+#include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
+#include "runtime/simt/libcuda/libcuda.h"
 
 CUresult libcuda_refused(void);
 CUresult libcuda_refused(void)
 {
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+/* NVIDIA's own runtime and libraries ask for these and then give their callers an error that says nothing. */
+CUresult cuGetExportTable(const void **table, const CUuuid *id)
+{
+    static atomic_flag told = ATOMIC_FLAG_INIT;
+    (void)table, (void)id;
+    if (!atomic_flag_test_and_set(&told))
+        fputs(
+            "lunarray: NVIDIA's CUDA runtime is in this program, or in a library of it such as cuBLAS, and needs NVIDIA's "
+            "driver: nvcc -cudart shared builds a program without it\n",
+            stderr);
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 
