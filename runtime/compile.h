@@ -86,7 +86,7 @@ enum rt_status rt_compile_cubin(struct rt_device *d, const struct rt_program *p,
  * "line 12 of NAME", are those of the source: "cell 3:14". NULL: out of memory. Release with free(). */
 char *rt_map_positions(const char *text, const char *name, int first_line);
 /* The same of what the compiler says of source that does not compile, without warnings about headers, and without
- * errors in headers after the first few: they are mostly consequences. */
+ * errors in headers after the first few, which are mostly consequences, and unknown names told once. */
 char *rt_map_errors(const char *text, const char *name, int first_line);
 /* What to do about what the compiler said of the source, which may be written to `text`; "" when nothing is known. */
 const char *rt_compile_hint(const char *log, const char *source, char *text, size_t size);

@@ -5,17 +5,19 @@
 #include "runtime/compile.h"
 #include "runtime/spelling.h"
 
-#define HOST_PART "the host's part of a program (main, cudaMalloc, cudaMemcpy, <<<...>>>) is not compiled: it is Lua's"
-#define PARTS     "they have parts: threadIdx.x, blockIdx.x, blockDim.x"
-#define INDEX     "a thread's index is blockIdx.x * blockDim.x + threadIdx.x"
-#define RANDOM    "kernels have curand_uniform(&state), of <curand_kernel.h>, or get an array of gpu.random.uniform"
-#define SYNC      "it has _sync in its name, and the lanes that come here first: __shfl_down_sync(0xffffffff, x, 16)"
-#define VECTOR    "vectors have no operators: write them for .x, .y, ..."
-#define ELEMENT   "an array is a pointer here; its elements are x[i]"
-#define FOR       "a loop is for (int i = 0; i < n; i++) { ... }"
-#define C_KERNEL  "kernels are CUDA C: __global__ void f(int n, float *x) { ... }"
-#define WHOLE     "atomic functions are of 4 and 8 bytes: let what is updated be an array of int"
-#define RETURNS   "a kernel returns nothing: its results go into arrays"
+#define HOST_PART                                                                                                      \
+    "the host's part of a program (main, cudaMalloc, cudaMemcpy, <<<...>>>) is not compiled: it is Lua's, see ?cuda"
+#define PRINTF   "a kernel prints by printf(\"%f\\n\", x)"
+#define PARTS    "they have parts: threadIdx.x, blockIdx.x, blockDim.x"
+#define INDEX    "a thread's index is blockIdx.x * blockDim.x + threadIdx.x"
+#define RANDOM   "kernels have curand_uniform(&state), of <curand_kernel.h>, or get an array of gpu.random.uniform"
+#define SYNC     "it has _sync in its name, and the lanes that come here first: __shfl_down_sync(0xffffffff, x, 16)"
+#define VECTOR   "vectors have no operators: write them for .x, .y, ..."
+#define ELEMENT  "an array is a pointer here; its elements are x[i]"
+#define FOR      "a loop is for (int i = 0; i < n; i++) { ... }"
+#define C_KERNEL "kernels are CUDA C: __global__ void f(int n, float *x) { ... }"
+#define WHOLE    "atomic functions are of 4 and 8 bytes: let what is updated be an array of int"
+#define RETURNS  "a kernel returns nothing: its results go into arrays"
 #define TEXTURE                                                                                                        \
     "a texture is a parameter, cudaTextureObject_t t, that gpu.texture(x) makes; an element is tex2D<float>(t, x, y)"
 
@@ -44,6 +46,7 @@ static const struct {
     {"must have pointer-to-object type but it has type", "][",
      "an array of any shape is one pointer: the element in row r and column c is x[r * columns + c]"},
     {"must have pointer-to-object type but it has type", "", "a parameter that is an array is a pointer, float *x"},
+    {"namespace \"std\" has no member \"cout\"", "", PRINTF},
     {"namespace \"std\" has no member", "",
      "kernels are compiled without the host's C++ library; cuda::std, of <cuda/std/...>, has what devices can use"},
     {"device-side kernel launch", "",
@@ -88,7 +91,7 @@ static const struct {
     {"name followed by \"::\"", "nvcuda", "it needs #include <mma.h>"},
     {"name followed by \"::\"", "cub", "it needs #include <cub/block/block_reduce.cuh>, or whichever header it is in"},
     {"identifier \"__shfl", "is undefined", SYNC},
-    {"identifier \"cout\" is undefined", "", "a kernel prints by printf(\"%f\\n\", x)"},
+    {"identifier \"cout\" is undefined", "", PRINTF},
     {"identifier \"True\" is undefined", "", "it is written true"},
     {"identifier \"False\" is undefined", "", "it is written false"},
     {"identifier \"None\" is undefined", "", "it is written nullptr"},

@@ -165,23 +165,46 @@ static void put_message(struct output *o, const char *text, size_t length)
     }
 }
 
+/* Whether the message tells of an unknown name that one before it has told of: the host's part of a program, with a
+ * macro around each call, would fill the screen with them. */
+static bool is_told(const char *log, const char *message)
+{
+    static const char unknown[] = "error: identifier \"";
+    char about[128];
+    const char *at = strstr(message, unknown);
+    if (!at || at > message + strcspn(message, "\n")) return false;
+    snprintf(about, sizeof about, "%.*s", (int)strcspn(at, "\n"), at);
+    return strlen(about) < sizeof about - 1 && strstr(log, about) < at;
+}
+
+static void put_left(struct output *o, size_t count, const char *of)
+{
+    char line[64];
+    if (count)
+        put(o, line,
+            (size_t)snprintf(line, sizeof line, "and %zu error%s more %s\n", count, count == 1 ? "" : "s", of));
+}
+
 char *rt_map_errors(const char *text, const char *name, int first_line)
 {
     struct output o = {0};
-    size_t own_name = strlen(RT_SOURCE_NAME), others = 0, left = 0;
+    const char *log = text;
+    size_t own_name = strlen(RT_SOURCE_NAME), others = 0, left = 0, told = 0;
     bool kept = true; /* the message before, whose notes these are */
     put(&o, "", 0);
     for (size_t length; *text; text += length) {
         length = message_length(text);
         bool own = strncmp(text, RT_SOURCE_NAME, own_name) == 0, error = line_has(text, "): error");
         if (line_has(text, "): warning")) kept = own;
-        if (error) kept = own || others++ < MOST_ERRORS;
+        bool again = error && own && is_told(log, text);
+        if (error) kept = own ? !again : others++ < MOST_ERRORS;
         if (line_has(text, "): catastrophic error")) kept = true;
         if (kept) put_message(&o, text, length);
-        left += error && !kept;
+        told += again;
+        left += error && !kept && !again;
     }
-    char more[64];
-    if (left) put(&o, more, (size_t)snprintf(more, sizeof more, "and %zu errors more in headers\n", left));
+    put_left(&o, told, "about the same names");
+    put_left(&o, left, "in headers");
     char *mapped = o.failed ? NULL : rt_map_positions(o.text, name, first_line);
     free(o.text);
     return mapped;

@@ -148,7 +148,7 @@ end)
 
 t.test("kernels that launch kernels are refused by name", function()
   t.raises({ "<vector>", "cuda/std" }, gpu.kernel, "#include <vector>\n__global__ void k() {}")
-  t.raises({ "cudaMalloc", "it is Lua's" }, gpu.kernel, "__global__ void k() { void *p; cudaMalloc(&p, 4); }")
+  t.raises({ "cudaMalloc", "it is Lua's, see ?cuda" }, gpu.kernel, "__global__ void k() { void *p; cudaMalloc(&p, 4); }")
   t.raises({ "device-side kernel launch", "dynamic parallelism" }, gpu.kernel,
     "__global__ void inner() {} __global__ void outer() { inner<<<1, 1>>>(); }")
 end)
@@ -267,7 +267,7 @@ t.test("names that CUDA C has otherwise", function()
     ["curandState s;"] = "#include <curand_kernel.h>", ["cooperative_groups::this_grid();"] = "#include <cooperative_groups.h>",
     ["nvcuda::wmma::fragment<int> y;"] = "#include <mma.h>", ["cub::BlockReduce<float, 128> y;"] = "#include <cub/block/",
     ["cuda::std::array<int, 3> y;"] = "#include <cuda/std/array>", ["x[0] = complex(1, 2);"] = "cuda::std::complex<float>",
-    ["cout << n;"] = "printf", ["x[0] = __shfl_down(x[0], 1);"] = "__shfl_down_sync(0xffffffff", ["printf('%d', n);"] = "double quotes", ["bool b = True;"] = "written true", ["x = nil;"] = "written nullptr",
+    ["cout << n;"] = "printf", ["std::cout << n << std::endl;"] = "printf", ["x[0] = __shfl_down(x[0], 1);"] = "__shfl_down_sync(0xffffffff", ["printf('%d', n);"] = "double quotes", ["bool b = True;"] = "written true", ["x = nil;"] = "written nullptr",
     ["float s[n];"] = "#define N 64", ["__shared__ float s[n];"] = "extern __shared__", ["int i = blockIdx * blockDim;"] = "threadIdx.x",
     ["int i = blockDim;"] = "blockDim.x", ["x[0] = x[1] ** 2;"] = "powf(x, y)", ["x[0] = x[1] ^ 2;"] = "powf", ["x[0] = x[1] % 2;"] = "fmodf",
     ["switch (n) { case n: x[0] = 1; }"] = "a case and a template's argument are constants", ["float f = 1; x[f] = 1;"] = "an index, and",

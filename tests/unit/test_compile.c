@@ -95,6 +95,21 @@ TEST(errors_in_headers_are_few)
     free(got);
 }
 
+TEST(names_that_nobody_declared_are_told_once)
+{
+#define UNKNOWN(line, name)                                                                                            \
+    "/lunarray-kernel.cu(" line "): error: identifier \"" name "\" is undefined\n  " name "()\n\n"
+    char *got = rt_map_errors(UNKNOWN("1", "exit") UNKNOWN("1", "exi") UNKNOWN("2", "exit")
+                                  UNKNOWN("3", "exit") "/lunarray-kernel.cu(4): error: expected a \";\"\n  x\n\n"
+                                                       "/lunarray-kernel.cu(5): error: expected a \";\"\n  y\n\n",
+                              "cell 3", 11);
+    CHECK_STR(got, "cell 3:11: error: identifier \"exit\" is undefined\n  exit()\n"
+                   "cell 3:11: error: identifier \"exi\" is undefined\n  exi()\n"
+                   "cell 3:14: error: expected a \";\"\n  x\ncell 3:15: error: expected a \";\"\n  y\n"
+                   "and 2 errors more about the same names");
+    free(got);
+}
+
 TEST(notes_on_functions_of_other_numbers_of_arguments_are_left_out)
 {
     char *got =
