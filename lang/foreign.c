@@ -25,7 +25,7 @@ static bool push_of_cuda(lua_State *L, const char *word)
 }
 
 /* Where subjects and pieces of syntax stand, and the words for them: in small letters, without hyphens, in the
- * singular. */
+ * singular; a star stands for any end. */
 #define TUTORIAL(name) "the tutorial " name ".ipynb"
 static const struct {
     const char *words, *where;
@@ -52,8 +52,12 @@ static const struct {
     {"tensor core", "?kernels, " TUTORIAL("08-tensor-cores")},
     {"parallel reduction|privatization|privatisation", TUTORIAL("05-together")},
     {"spmv|spmm|sparse matrix", "?to_sparse, ?sparse"},
+    {"shared memory|dynamic shared memory|static shared memory", "?kernels, ?kernel, " TUTORIAL("04-memory")},
+    {"constant memory", "?kernel.global, " TUTORIAL("04-memory")},
+    {"cubla*|cufft*|cusolver*|cusparse*|curand*|thrust*|cub|cub::*", "?cuda, ?kernels"},
     {"unified memory|managed memory|prefetch|prefetching", "?devices, ?kernels"},
-    {"concurrency|asynchronou|pinned memory", "?gpu.stream, ?gpu.pinned, " TUTORIAL("07-streams")},
+    {"concurrency|asynchronou|pinned memory|page locked memory|zero copy",
+     "?gpu.stream, ?gpu.pinned, " TUTORIAL("07-streams")},
     {"cuda graph", "?gpu.graph, " TUTORIAL("07-streams")},
     {"monte carlo|heat equation", TUTORIAL("06-applications")},
     {"kmean|k mean|clustering|nearest neighbor|nearest neighbour|knn",
@@ -83,10 +87,12 @@ static const char *push_plain(lua_State *L, const char *word)
 static const char *subject(lua_State *L, const char *word)
 {
     const char *plain = push_plain(L, word), *found = NULL;
-    const size_t n = strlen(plain);
+    const size_t all = strlen(plain);
     for (size_t i = 0; i < sizeof subjects / sizeof *subjects && !found; i++)
-        for (const char *p = subjects[i].words; *p && !found; p += strcspn(p, "|"), p += *p == '|')
-            if (strncmp(p, plain, n) == 0 && (p[n] == '|' || !p[n])) found = subjects[i].where;
+        for (const char *p = subjects[i].words; *p && !found; p += strcspn(p, "|"), p += *p == '|') {
+            size_t n = strcspn(p, "*|");
+            if (n <= all && strncmp(p, plain, n) == 0 && (n == all || p[n] == '*')) found = subjects[i].where;
+        }
     lua_pop(L, 1);
     return found;
 }
@@ -94,12 +100,13 @@ static const char *subject(lua_State *L, const char *word)
 bool lg_push_foreign(lua_State *L, const char *word)
 {
     int top = lua_gettop(L);
+    const char *whole = word;
     word = push_bare(L, word);
     const char *known = *word ? lg_push_synonym(L, word) : NULL;
     if (known)
         lua_pushfstring(L, "%s is written %s", word, known);
-    else if ((known = subject(L, word)) != NULL)
-        lua_pushfstring(L, "on '%s': %s", word, known);
+    else if ((known = subject(L, word)) != NULL || (known = subject(L, whole)) != NULL)
+        lua_pushfstring(L, "on '%s': %s", whole, known);
     else if (!push_of_cuda(L, word)) {
         known = lg_hint_word(word);
         lua_pushfstring(L, "%s: %s", word, known ? known : "");

@@ -56,6 +56,8 @@ static const struct {
     {"cudaFree", "an array's memory is freed with it, or at once by x:free()"},
     {"cudaMemcpy",
      "gpu.array(t) brings a table to the device, x:to(\"cpu\") copies an array, x:totable() makes a table"},
+    {"cudaMallocPitch", "memory is that of arrays, whose rows follow each other: gpu.zeros(rows, columns)"},
+    {"cudaMemGetInfo", "it is written gpu.memory()"},
     {"cudaMemset", "it is written x:fill(0)"},
     {"cudaMemcpyToSymbol", "it is written k:global(\"w\")[{}] = t"},
     {"cudaMemPrefetchAsync", PLACED},

@@ -116,7 +116,7 @@ t.test("help on a module, and on words", function()
   -- Subjects, in their spellings, and where they stand.
   local tutorials = {}
   for word in ("slices|csv|grid-stride|coalescing|bank conflicts|Roofline|tiling|race_condition|divergence|nvprof|debugger|prefix sum|"
-    .. "privatization|tensor cores|spmv|unified memory|pinned memory|CUDA graphs|monte carlo|k-means|linear regression|logistic regression|PCA|pandas|dropna")
+    .. "privatization|tensor cores|spmv|unified memory|pinned memory|shared memory|constant memory|cuBLAS|cublasSgemm|thrust::reduce|CUDA graphs|monte carlo|k-means|linear regression|logistic regression|PCA|pandas|dropna")
     :gmatch("[^|]+") do
     local text = help(word)
     assert(text:find("on '" .. word .. "': ", 1, true), text)
@@ -124,6 +124,7 @@ t.test("help on a module, and on words", function()
     local notebook = text:match("the tutorial (%S+)")
     if notebook then tutorials[notebook] = assert(io.open("tutorials/" .. notebook)):close() end
   end
+  assert(not help("cubic"):find("?cuda, ?kernels", 1, true))
   assert(tutorials["01-first-kernel.ipynb"] and tutorials["07-streams.ipynb"])
   local x, centres = gpu.array { { 0, 1 }, { 4, 4 }, { 1, 0 } }, gpu.array { { 0, 0 }, { 5, 5 } }
   local y, w, p, rate = gpu.array({ { 0 }, { 1 }, { 0 } }), gpu.zeros(2, 1), nil, 0.5
