@@ -232,17 +232,27 @@ bool lg_goes_on(const char *command)
     return false;
 }
 
+/* The C library keeps Ctrl-C from the session while it waits for a program: one that this has ended takes the cell with
+ * it, or a loop of such calls could not be left. */
+static int execute_stock(lua_State *L)
+{
+    int n = call_stock(L);
+    bool signalled = n == 3 && lua_isstring(L, 2) && strcmp(lua_tostring(L, 2), "signal") == 0;
+    if (signalled && lua_tointeger(L, 3) == SIGINT) lg_session_interrupt(upvalue_session(L));
+    return n;
+}
+
 /* Where the terminal is a line editor's, what goes on in the background is not to write to it by itself. */
 static int background_execute(lua_State *L)
 {
     pid_t pid;
     int out[2], err[2], status = 0;
     const char *command = luaL_optstring(L, 1, NULL);
-    if (!command || !lg_goes_on(command) || pipe2(out, O_CLOEXEC) != 0) return call_stock(L);
+    if (!command || !lg_goes_on(command) || pipe2(out, O_CLOEXEC) != 0) return execute_stock(L);
     if (pipe2(err, O_CLOEXEC) != 0) {
         close(out[0]);
         close(out[1]);
-        return call_stock(L);
+        return execute_stock(L);
     }
     fflush(stdout);
     int failed = lg_spawn_shell(command, NULL, (int[]){LG_AS_HERE, out[1], err[1]}, &pid);

@@ -92,6 +92,19 @@ def test_interrupts_of_a_finalizer_are_explained(terminal, tmp_path):
     t.at_prompt(2)
 
 
+def test_a_program_that_is_interrupted_ends_its_cell(terminal):
+    t = ready(terminal)
+    t.send("for i = 1, 3 do print('run', i) print(os.execute('sleep 1000')) end\r")
+    t.wait(lambda t: any(line.split() == ["run", "1"] for line in t.lines()))
+    time.sleep(0.3)  # sleep has begun
+    t.send("\x03")
+    t.at_prompt(2)
+    assert any("interrupted" in line for line in t.lines()) and not any(line.split() == ["run", "2"] for line in t.lines())
+    t.send("print(os.execute('exit 3'))\r")
+    t.at_prompt(3)
+    t.shows("nil     exit    3", "3>")
+
+
 def test_a_password_is_not_shown(terminal):
     t = ready(terminal)
     t.send("key = io.password('Key: ')\r")
