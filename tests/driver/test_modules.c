@@ -201,6 +201,20 @@ TEST(registers_are_limited)
         OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, g, 512, 0));
         CHECK_INT(blocks, 4);
     }
+    /* the linker's limit goes on with what it makes, but for a kernel that has its own */
+    CUlinkState link;
+    CUmodule linked;
+    void *cubin;
+    int registers;
+    OK(cuLinkCreate(1, &option, &most, &link));
+    OK(cuLinkAddData(link, CU_JIT_INPUT_PTX, ptx, strlen(ptx) + 1, "part", 0, NULL, NULL));
+    OK(cuLinkComplete(link, &cubin, NULL));
+    OK(cuModuleLoadData(&linked, cubin));
+    OK(cuLinkDestroy(link));
+    OK(cuFuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, function_of(linked, "all")));
+    CHECK_INT(registers, 24);
+    OK(cuFuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, function_of(linked, "some")));
+    CHECK_INT(registers, 32);
     free(ptx);
     stop();
 }

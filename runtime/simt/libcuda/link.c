@@ -229,13 +229,26 @@ static void put_file_number(CUlinkState s, struct input *in, const struct word *
     put(s, number, strlen(number));
 }
 
+/* A kernel that says nothing of its registers gets the limit that the linker was given. */
+static void put_register_limit(CUlinkState s, const struct word *word, bool *wanted)
+{
+    char directive[32];
+    if (is(word, ".entry")) *wanted = s->jit.registers > 0;
+    if (is(word, ".maxnreg")) *wanted = false;
+    if (!*wanted || !is(word, "{")) return;
+    snprintf(directive, sizeof directive, ".maxnreg %d ", s->jit.registers);
+    put(s, directive, strlen(directive));
+    *wanted = false;
+}
+
 static void copy_text(CUlinkState s, struct input *in)
 {
     struct word between, word;
-    bool number_next = false;
+    bool number_next = false, limit_wanted = false;
     while (next_word(in, &between, &word)) {
         char suffix[16];
         put(s, between.start, between.length);
+        put_register_limit(s, &word, &limit_wanted);
         if (number_next && isdigit((unsigned char)*word.start)) {
             put_file_number(s, in, &word);
         } else {
