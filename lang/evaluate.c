@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "lang/fold.h"
+#include "lang/hint.h"
 #include "runtime/excerpt.h"
 
 static bool is_file(const char *chunk)
@@ -40,6 +41,20 @@ static int remember(lua_State *L)
 {
     const struct lg_source *source = lua_touserdata(L, 1);
     lg_remember_source(L, source->chunk, source->text, source->length);
+    return 0;
+}
+
+/* NumPy refuses these, Lua takes them: the cell would give what nobody meant. */
+static int warn_of_truth(lua_State *L)
+{
+    const struct lg_source *source = lua_touserdata(L, 1);
+    int line = lg_find_truth(L, source->text, source->length);
+    if (!line) return 0;
+    lua_pushfstring(L,
+                    "%s:%d: a mask counts as true, whatever is in it: of each element it is a & b, a | b, ~a, and one "
+                    "boolean a:any() or a:all()",
+                    source->chunk + (*source->chunk == '=' || *source->chunk == '@'), line);
+    lua_warning(L, lua_tostring(L, -1), 0);
     return 0;
 }
 
@@ -89,6 +104,7 @@ static int run(struct lg_session *s, const struct lg_source *source, const struc
     int status = s->plain ? load_script(L, source) : lg_load_cell(L, source, &show);
     *syntax = status == LUA_ERRSYNTAX;
     if (status != LUA_OK) return status;
+    if (!s->plain && !r->silent) lg_protect(s, warn_of_truth, (void *)source);
     int arguments = r->alone ? 0 : push_arguments(L, source->chunk);
     status = lua_pcall(L, arguments, LUA_MULTRET, handler);
     if (!lua_checkstack(L, 2)) return status;

@@ -15,7 +15,7 @@
 #define CUDA  "CUDA C goes into gpu.kernel [[ ... ]], or a cell that begins with %%cuda"
 #define FUNCT "a function is written function f(x) return x + 1 end, one without a name function(x) return x + 1 end"
 #define TUPLE                                                                                                          \
-    "parentheses make no tuple: a shape is gpu.ones(3, 4) or gpu.ones{3, 4}, several values are local a, b = 1, 2"
+    "parentheses make no tuple: a shape is gpu.ones(3, 4) or gpu.ones{3, 4}, a list {x, y}, several values are local a, b = 1, 2"
 #define TRY   "what may fail is called by pcall: local ok, e = pcall(f, x); error(\"text\") raises, assert(x) checks"
 #define SLASH "a comment begins with --; // divides and rounds down"
 #define IF    "it is written if x > 1 then ... elseif y then ... else ... end"
@@ -38,6 +38,9 @@
 #define JOINED   "a line that begins with ( or { goes on with the one before: a ; in front of it parts them"
 #define PROMPT   "the code is what stands behind the prompt: it goes in without that, and without what was answered"
 #define ELEMENTS "*, / and ^ work element by element; the matrix product is A:matmul(B)"
+#define AXIS     "a new axis is x[\"newaxis\"], or x[\":, newaxis\"] behind the first one"
+#define MADE     "a list is written {1, 2, 3}, an array gpu.array{1, 2, 3}"
+#define TWICE    "repeat is a word of Lua's: x:tile(n) repeats all, x:repeat_interleave(n) each element"
 #define RETURN   "what a function gives stands behind return: function f(x) return x + 1 end"
 #define PICK     "x if c else y, or c ? x : y, is written c and x or y; of arrays gpu.where(c, x, y)"
 
@@ -92,6 +95,7 @@ static const struct {
     {"<name> expected near 'in'", NULL, "'in' is a word of Lua's; a field of that name is x[\"in\"]"},
     {"'then' expected near '='", NULL, EQUAL},
     {"'do' expected near '='", NULL, EQUAL},
+    {"']' expected near ','", "... gpu . array [", MADE},
     {"']' expected near ','", "... , :", PARTS},
     {"']' expected near ','", "... , NUMBER :", PARTS},
     {"']' expected near ','", NULL, "several indices go in a table, x[{1, 2}]; a launch is k(grid, block)(x)"},
@@ -122,7 +126,7 @@ static const struct {
     {"<eof> expected near 'end'", NULL, "there is one end more than there are blocks"},
     {NULL, "STRING [", "the first character of a string is (\"abc\"):sub(1, 1)"},
     {"near '['", "NAME [", "a local is one name; a table is made by local a = {}, an array by gpu.zeros(3)"},
-    {"unexpected symbol near '['", NULL, "a list is written {1, 2, 3}, an array gpu.array{1, 2, 3}"},
+    {"unexpected symbol near '['", NULL, MADE},
     {"unexpected symbol near '{'", NULL, BLOCK},
     {"near '}'", ") {", BLOCK},
     {"'}' expected near ':'", NULL, FIELD},
@@ -130,8 +134,8 @@ static const struct {
     {"'}' expected near", "NUMBER NUMBER",
      "elements are separated by commas, rows are tables of their own: {{1, 2}, {3, 4}}"},
     {"<name> expected", "... { NAME :", FIELD},
-    {"<name> expected near 'repeat'", ": repeat",
-     "repeat is a word of Lua's: x:tile(n) repeats all, x:repeat_interleave(n) each element"},
+    {"<name> expected near 'repeat'", ": repeat", TWICE},
+    {"<name> expected near 'repeat'", ". repeat", TWICE},
     {"<name> expected near 'and'", NULL, "'and' is a word of Lua's; of masks it is a & b"},
     {"<name> expected near 'or'", NULL, "'or' is a word of Lua's; of masks it is a | b"},
     {"<name> expected near 'not'", NULL, "'not' is a word of Lua's; of masks it is ~a"},
@@ -158,6 +162,10 @@ static const struct {
     {"')' expected near '='", "... print (", WRITE},
     {"')' expected near '='", "... function (", DEFAULT},
     {"')' expected near '='", "... function NAME (", DEFAULT},
+    {"')' expected near '='", "... axis =",
+     "arguments have no names; options go in a table, x:sum{axis = 1, keepdims = true}, and axes count from 1"},
+    {"')' expected near '='",
+     "... : NAME ( NAME =", "arguments have no names; options go in a table, x:sort{descending = true}"},
     {"')' expected near '='", NULL,
      "arguments have no names; options go in a table, gpu.ones({3, 4}, {dtype = \"int32\"})"},
     {"')' expected near ','", NULL, TUPLE},
@@ -225,8 +233,8 @@ static const struct {
     {"attempt to add a 'number' with a 'string'", NULL, JOIN},
     {"with -1, and not array", "... max (", "the greater of two arrays, element by element, is gpu.maximum(x, y)"},
     {"with -1, and not array", "... min (", "the lesser of two arrays, element by element, is gpu.minimum(x, y)"},
-    {"'max' (array expected, got number)", NULL, "of numbers it is math.max(1, 2)"},
-    {"'min' (array expected, got number)", NULL, "of numbers it is math.min(1, 2)"},
+    {"'max' (array expected, got number)", "gpu . max", "of numbers it is math.max(1, 2)"},
+    {"'min' (array expected, got number)", "gpu . min", "of numbers it is math.min(1, 2)"},
     {"'read' (invalid format", NULL, "io.read reads what is typed; a file's text is io.open(name):read(\"a\")"},
     {"add' (array or number expected, got string)", NULL, JOIN},
     {"index a number value (field", "... ] [",
@@ -240,6 +248,8 @@ static const struct {
      "how far apart they are is (x - y):abs():max(), and where, (~x:isclose(y)):nonzero()"},
     {"or a mask, not by boolean", "... ==", MASK},
     {"or a mask, not by boolean", "... ~=", MASK},
+    {"not by nil", "... [ None", AXIS},
+    {"not by nil", "... , None", AXIS},
     {"'bincount' (number expected, got array)", NULL, "the least length comes first, x:bincount(0, weights)"},
     {"'kernel' (table expected, got number)", "... gsub",
      "gsub also gives how many it replaced; in parentheses, gpu.kernel((s:gsub(a, b))), it is the text alone"},

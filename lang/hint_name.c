@@ -42,7 +42,7 @@ static const struct {
     {"dir", "gpu.help() lists what there is; a table's keys come by pairs(t)"},
     {"enumerate", "it is written for i, v in ipairs(t) do"},
     {"zip", "it is written for i = 1, #a do ... a[i] ... b[i] ... end"},
-    {"append", "it is written t[#t + 1] = x"},
+    {"append", "it is written t[#t + 1] = x, of arrays gpu.concatenate({x, y})"},
     {"isinstance", "it is written type(x) == \"number\""},
     {"input", "it is written io.read()"},
     {"sorted", "it is written table.sort(t), or of an array x:sort()"},
@@ -380,14 +380,29 @@ bool lg_push_nil(lua_State *L, const char *code, size_t length)
     return true;
 }
 
-/* x.sum() where x:sum() was meant: what is missing is x itself. */
+/* Whether an array stands before the place and its dot without being a variable: gpu.ones(3).sum(), x[1].sum(),
+ * x.T.sum(). */
+static bool follows_array(const struct lg_place *p)
+{
+    static const char *const ends[] = {")", "]", ".T", ".real", ".imag"};
+    size_t length = (size_t)(p->at - 1 - p->text);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        size_t n = strlen(ends[i]);
+        if (length > n && memcmp(p->at - 1 - n, ends[i], n) == 0) return true;
+    }
+    return false;
+}
+
+/* x.sum() where x:sum() was meant: what is missing is x itself, and with it the last argument where another one came in
+ * its place, as in x.dot(y). */
 static bool push_for_colon(lua_State *L, const struct lg_place *p, const char *message)
 {
     struct lg_token owner;
-    const char *name = strstr(message, "bad argument #1 to '") ? quoted(L, message, "to '") : NULL;
-    if (!name || !strstr(message, " expected, got ") || !p->at || p->at == p->text || p->at[-1] != '.') return false;
-    bool of_result = p->at - p->text > 1 && (p->at[-2] == ')' || p->at[-2] == ']'); /* gpu.ones(3).sum() */
-    if (!of_result && (!push_owner(L, p, &owner) || lua_istable(L, -1))) return false;
+    bool first = strstr(message, "bad argument #1 to '");
+    const char *name = strstr(message, "bad argument #") ? quoted(L, message, " to '") : NULL;
+    if (!name || !strstr(message, first ? " expected, got " : " expected, got no value")) return false;
+    if (!p->at || p->at == p->text || p->at[-1] != '.') return false;
+    if (!follows_array(p) && (!push_owner(L, p, &owner) || lua_istable(L, -1))) return false;
     lua_pushfstring(L, "a method is called with a colon, x:%s(...)", name);
     return true;
 }

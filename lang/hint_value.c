@@ -1,5 +1,5 @@
 /* What was probably meant by a cell whose value says little: x == 1 of an array, which is a boolean, s[1] of a string,
- * which is nil, not m of a mask. */
+ * which is nil, not m of a mask; and by one that takes a mask for a boolean, which is no error in Lua. */
 #include <string.h>
 #include "lang/array.h"
 #include "lang/closest.h"
@@ -160,4 +160,43 @@ bool lg_push_missing(lua_State *L, const char *code, size_t length)
     if (hint) lua_insert(L, top + 1);
     lua_settop(L, top + (hint != NULL));
     return hint != NULL;
+}
+
+/* Moves on behind the parenthesis that closes the one at *t, to the token there. */
+static void skip_call(struct lg_lexer *x, struct lg_token *t)
+{
+    int depth = 0;
+    do {
+        depth += lg_token_is(x, t, "(") - lg_token_is(x, t, ")");
+    } while (lg_lexer_code(x, t) && depth > 0);
+}
+
+/* Whether the name is of a method that gives a mask, whatever its object is, but for tables with methods of their own.
+ */
+static bool gives_mask(lua_State *L, const struct lg_lexer *x, const struct lg_token *owner, const struct lg_token *t)
+{
+    static const char *const names[] = {"gt", "ge", "lt", "le", "eq", "ne"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (lg_token_is(x, t, names[i]))
+            return i < 4 ? !names_table(L, x->text, owner) : names_array(L, x->text, owner);
+    return false;
+}
+
+int lg_find_truth(lua_State *L, const char *code, size_t length)
+{
+    struct lg_lexer x;
+    struct lg_token owner = {0}, before = {0}, t;
+    lg_lexer_init(&x, code, length);
+    for (bool more = lg_lexer_code(&x, &t); more; more = lg_lexer_code(&x, &t)) {
+        struct lg_lexer ahead = x;
+        struct lg_token next;
+        if (lg_token_is(&x, &before, ":") && lg_lexer_code(&ahead, &next) && lg_token_is(&x, &next, "(") &&
+            gives_mask(L, &x, &owner, &t)) {
+            skip_call(&ahead, &next);
+            if (next.keyword == LG_AND || next.keyword == LG_OR || next.keyword == LG_THEN) return next.line;
+        }
+        owner = before;
+        before = t;
+    }
+    return 0;
 }

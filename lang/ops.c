@@ -105,7 +105,7 @@ static void write_into(lua_State *L, enum kn_op op, const struct kn_operand *arg
 static void check_no_more(lua_State *L, enum kn_op op, int idx)
 {
     if (lua_isnoneornil(L, idx)) return;
-    luaL_error(L, "%s takes %s, and behind %s there is a %s%s", kn_ops[op].name,
+    luaL_error(L, "%s takes %s, and behind %s there is one more: %s%s", kn_ops[op].name,
                idx == 2   ? "one array"
                : idx == 3 ? "two operands"
                           : "three operands",

@@ -46,12 +46,17 @@ static const struct {
     {"y = x[1, 2:3]", "']' expected near ','", "x[\"1:3, 2\"]"},
     {"k[1, 32](x)", "']' expected near ','", "k(grid, block)(x)"},
     {"y = [1, 2]", "near '['", "gpu.array{1, 2, 3}"},
+    {"y = gpu.array[1, 2]", "']' expected near ','", "gpu.array{1, 2, 3}"},
     {"local a[3]", "near '['", "one name"},
     {"gpu.ones((3, 4))", "')' expected near ','", "no tuple"},
     {"gpu.ones(3, dtype='int32')", "')' expected near '='", "{dtype = "},
     {"y = {'a': 1}", "'}' expected near ':'", "{a = 1}"},
     {"y = {a: 1}", "<name> expected near '1'", "{a = 1}"},
+    {"gpu.concatenate((x, y))", "')' expected near ','", "a list {x, y}"},
+    {"x:sum(axis=0)", "')' expected near '='", "x:sum{axis = 1"},
+    {"x:sort(descending=true)", "')' expected near '='", "x:sort{descending = true}"},
     {"y = x:repeat(2)", "near 'repeat'", "x:tile(n)"},
+    {"y = gpu.repeat(x, 2)", "near 'repeat'", "x:tile(n)"},
     {"y = x:and(z)", "near 'and'", "a & b"},
     {"y = x.end", "near 'end'", "x[-1]"},
     {"'abc'.upper()", "unexpected symbol", "in parentheses"},
@@ -367,6 +372,30 @@ TEST(indices_and_lengths_that_give_nil_are_told_of)
     static const char *const plain[] = {"t[3]", "m[0]", "t.color", "m.length", "s.color"};
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         if (strstr(run(plain[i]), "hint")) FAIL("%s: %s", plain[i], out);
+}
+
+TEST(masks_where_a_boolean_is_wanted_are_warned_of)
+{
+    static const char *const warned[] = {"if x:gt(0) then end", "z = x:gt(0) and x:lt(3)",
+                                         "w = 1\nz = x:le(y:sum(2, true)) or y", "if x:eq(1) then end",
+                                         "z = x:ge((1)) and 1"};
+    static const char *const plain[] = {"if x:gt(0):any() then end",
+                                        "z = x:gt(0) & x:lt(3)",
+                                        "if s:eq(1) and u:eq(2) then end",
+                                        "if o:gt(1) then end",
+                                        "z = x[x:gt(0)] and 1",
+                                        "z = x:gt",
+                                        "z = x:gt(0)",
+                                        "s = 'x:gt(0) and y'"};
+    start();
+    CHECK_STR(run("x = gpu.ones(2, 3) y = x u = nil s = setmetatable({}, {__index = {eq = print}}) o = {gt = print}"),
+              "");
+    CHECK_HAS(run(warned[0]), "warning: cell 2:1: a mask counts as true");
+    CHECK_HAS(run(warned[2]), "warning: cell 3:2: a mask");
+    for (size_t i = 0; i < sizeof warned / sizeof *warned; i++)
+        if (!strstr(run(warned[i]), "a mask counts as true")) FAIL("%s: %s", warned[i], out);
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        if (strstr(run(plain[i]), "warning")) FAIL("%s: %s", plain[i], out);
 }
 
 TEST(tables_are_compared_by_identity)

@@ -375,8 +375,8 @@ TEST(magics)
     CHECK_HAS(fails("%%time\n\nerror('here')"), ":3: here");
     CHECK_INT(failure->line, 3);
     CHECK_HAS(fails("?nosuch"), "nothing is known of 'nosuch'");
-    CHECK_HAS(run("?constant memory"), "nothing is called 'constant memory'; it occurs in");
-    CHECK_HAS(run("?constant memory"), "\nkernel.global ");
+    CHECK_HAS(run("?linear memory"), "nothing is called 'linear memory'; it occurs in");
+    CHECK_HAS(run("?linear memory"), "\ngpu.texture ");
     CHECK_HAS(fails("?nosuch qwertz"), "nothing is known of 'nosuch qwertz'");
     CHECK_HAS(fails("%time"), "%time needs code");
     CHECK_HAS(fails("%timeit -n 3"), "%timeit needs code");
