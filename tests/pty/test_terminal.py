@@ -262,5 +262,5 @@ def test_hints_are_broken_at_words(terminal):
     t.at_prompt(2)
     lines = t.lines()
     at = next(i for i, line in enumerate(lines) if line.startswith("  hint: "))
-    assert lines[at:at + 4] == ["  hint: parentheses make no tuple: a shape is", "  gpu.ones(3, 4) or gpu.ones{3, 4}, several",
-                                "  values are local a, b = 1, 2", "2>"]
+    assert lines[at:at + 4] == ["  hint: parentheses make no tuple: a shape is", "  gpu.ones(3, 4) or gpu.ones{3, 4}, a list {x,",
+                                "  y}, several values are local a, b = 1, 2", "2>"]

@@ -384,7 +384,7 @@ TEST(masks_where_a_boolean_is_wanted_are_warned_of)
                                         "if s:eq(1) and u:eq(2) then end",
                                         "if o:gt(1) then end",
                                         "z = x[x:gt(0)] and 1",
-                                        "z = x:gt",
+                                        "z = x.gt",
                                         "z = x:gt(0)",
                                         "s = 'x:gt(0) and y'"};
     start();
