@@ -105,11 +105,12 @@ static void write_into(lua_State *L, enum kn_op op, const struct kn_operand *arg
 static void check_no_more(lua_State *L, enum kn_op op, int idx)
 {
     if (lua_isnoneornil(L, idx)) return;
-    luaL_error(L, "%s takes %s, and behind %s there is one more: %s%s", kn_ops[op].name,
+    const char *type = lg_type_name(L, idx);
+    luaL_error(L, "%s takes %s, and behind %s there is %s %s%s", kn_ops[op].name,
                idx == 2   ? "one array"
                : idx == 3 ? "two operands"
                           : "three operands",
-               idx == 2 ? "it" : "them", lg_type_name(L, idx),
+               idx == 2 ? "it" : "them", strchr("aeiou", *type) ? "an" : "a", type,
                op == KN_SUB ? "; rows 1 to 2 are x[\"1:2\"] or x:narrow(1, 1, 2)" : "");
 }
 

@@ -171,6 +171,7 @@ t.test("forms that write into the array take names, too", function()
   t.raises("clip_: there is no option 'low'; there are min and max", x.clip_, x, { low = 1 })
   t.raises("clip_: there is no option 'out'; there are min and max", x.clip_, x, { min = 1, out = y })
   t.raises("round_: there is no option 'places'; there is decimals", x.round_, x, { decimals = 1, places = 2 })
+  t.raises("behind it there is an array", gpu.exp, x, s)
   t.raises("behind them there is a table", x.round_, x, 1, { out = y })
 end)
 
