@@ -60,6 +60,19 @@
         return (T)((first + sums[2]) + (sums[1] + sums[3]));                                                           \
     }
 
+/* The same of 2 to 4 numbers, a constant, in the form that compilers vectorise over rows. */
+#define FEW_WHOLE(name, T)                                                                                             \
+    static inline __attribute__((always_inline)) T name##_few(const T *a, const T *b, int64_t inner)                   \
+    {                                                                                                                  \
+        return name##_one(a, 1, b, 1, inner);                                                                          \
+    }
+#define FEW_REAL(name, T)                                                                                              \
+    static inline __attribute__((always_inline)) T name##_few(const T *a, const T *b, int64_t inner)                   \
+    {                                                                                                                  \
+        double p = a[0] * b[0], q = a[1] * b[1], r = inner > 2 ? a[2] * b[2] : 0, s = inner > 3 ? a[3] * b[3] : 0;     \
+        return (T)(inner < 4 ? 0 + p + q + r : (0 + p + r) + (q + s));                                                 \
+    }
+
 /* N columns, a constant: their sums stay in registers. */
 #define FEW(name, T, W, N)                                                                                             \
     static void name##_##N(const T *a, const int64_t s[2], const T *b, const int64_t t[2], T *c, int64_t to,           \
@@ -138,10 +151,19 @@
                 name##_panel(a + i * s[0], s[1], b + j * t[1], t, c + i * to + j, inner,                               \
                              columns - j < panel ? columns - j : panel);                                               \
     }
-/* Sums of many pairs of rows; of few elements, a constant, the loop over them is none. */
+/* Sums of many pairs of rows; of few elements, a constant, the loop over them is none. Where such rows lie one behind
+ * the other, too, and are multiplied by the same numbers, compilers take several rows apart at once. */
 #define DOTS_OF(name, inner)                                                                                           \
     for (; i < rows; i++) c[i] = name##_row(a + i * line, b + i * step, inner);                                        \
     break;
+#define CLOSE_DOTS_OF(name, T, inner)                                                                                  \
+    if (line == inner && step == 0) {                                                                                  \
+        T same[inner];                                                                                                 \
+        memcpy(same, b, sizeof same);                                                                                  \
+        INDEPENDENT for (; i < rows; i++) c[i] = name##_few(a + i * inner, same, inner);                               \
+        break;                                                                                                         \
+    }                                                                                                                  \
+    DOTS_OF(name, inner)
 #define DOTS(name, T, FOUR_ROWS)                                                                                       \
     static void name##_dots(const void *pa, int64_t line, const void *pb, int64_t step, void *pc, int64_t rows,        \
                             int64_t inner)                                                                             \
@@ -150,9 +172,9 @@
         T *c = pc;                                                                                                     \
         int64_t i = 0;                                                                                                 \
         switch (inner) {                                                                                               \
-        case 2: DOTS_OF(name, 2)                                                                                       \
-        case 3: DOTS_OF(name, 3)                                                                                       \
-        case 4: DOTS_OF(name, 4)                                                                                       \
+        case 2: CLOSE_DOTS_OF(name, T, 2)                                                                              \
+        case 3: CLOSE_DOTS_OF(name, T, 3)                                                                              \
+        case 4: CLOSE_DOTS_OF(name, T, 4)                                                                              \
         case 8: DOTS_OF(name, 8)                                                                                       \
         case 16: DOTS_OF(name, 16)                                                                                     \
         default: FOUR_ROWS(name) DOTS_OF(name, inner)                                                                  \
@@ -238,17 +260,20 @@ static inline __attribute__((always_inline)) __m256 two_rows(const float *a, int
 #define WHOLE(name, T, W)                                                                                              \
     ONE_WHOLE(name, T, W)                                                                                              \
     ROW_WHOLE(name, T)                                                                                                 \
+    FEW_WHOLE(name, T)                                                                                                 \
     DOTS(name, T, ONE_BY_ONE)                                                                                          \
     MULTIPLY(name, T, W)
 #define REAL(name, T)                                                                                                  \
     ONE_REAL(name, T, double)                                                                                          \
     ROW_REAL(name, T)                                                                                                  \
     FOUR_REAL(name, T)                                                                                                 \
+    FEW_REAL(name, T)                                                                                                  \
     DOTS(name, T, FOUR_AT_ONCE)                                                                                        \
     MULTIPLY(name, T, T)
 #define COMPLEX(name, T)                                                                                               \
     ONE_REAL(name, T, T)                                                                                               \
     ROW_WHOLE(name, T)                                                                                                 \
+    FEW_WHOLE(name, T)                                                                                                 \
     DOTS(name, T, ONE_BY_ONE)                                                                                          \
     MULTIPLY(name, T, T)
 WHOLE(bits_8, uint8_t, uint32_t)
@@ -401,51 +426,98 @@ DOT(dot_F32, float, dot_of_floats)
 DOT(dot_F64, double, dot_of_doubles)
 
 /* Of float32, the products of four rows are added in float32 likewise. Few columns of all rows are added up in
- * registers, W at a time, before the next. */
-#define ADD_COLUMNS(name, TYPE, sum_of, W)                                                                             \
-    static void name##_##W(double *sums, const TYPE *a, ptrdiff_t stride, const TYPE *f, size_t count)                 \
+ * registers before the next, W at a time, of which the first `known` are in the sums already and `n` are there. Where
+ * fewer than W are, the row behind lends the others, whose sums nobody asks for; zeros do where none lies behind. */
+#define PLUS_FOUR(sum, a, b, c, d) ((sum) + (double)(((a) + (b)) + ((c) + (d))))
+#define LESSER(a, b)               ((a) < (b) ? (a) : (b))
+#define ADD_COLUMNS(name, TYPE, W)                                                                                     \
+    enum { /* elements of a register, and sums of one: of float32 half as many may be */                               \
+           name##_lanes_##W = LESSER(W, DOT_WIDTH > 16 ? DOT_DOUBLES : 16 / sizeof(TYPE)),                             \
+           name##_wide_##W = LESSER(W, DOT_DOUBLES),                                                                   \
+           name##_each_##W = name##_lanes_##W / name##_wide_##W                                                        \
+    };                                                                                                                 \
+    typedef TYPE name##_row_##W __attribute__((vector_size(name##_lanes_##W * sizeof(TYPE))));                         \
+    typedef TYPE name##_part_##W __attribute__((vector_size(name##_wide_##W * sizeof(TYPE))));                         \
+    typedef double name##_sums_##W __attribute__((vector_size(name##_wide_##W * sizeof(double))));                     \
+    static inline __attribute__((always_inline)) void name##_four_##W(name##_sums_##W *sum, const TYPE *a,             \
+                                                                      ptrdiff_t stride, const TYPE *f)                 \
     {                                                                                                                  \
-        double sum[W];                                                                                                 \
-        size_t k = 0;                                                                                                  \
-        memcpy(sum, sums, sizeof sum);                                                                                 \
-        for (; k + KN_SUMMED_ROWS <= count; k += KN_SUMMED_ROWS, a += KN_SUMMED_ROWS * stride) {                       \
-            const TYPE *b = a + stride, *c = b + stride, *d = c + stride;                                              \
-            const TYPE s = f[k], t = f[k + 1], u = f[k + 2], v = f[k + 3];                                             \
-            _Pragma("GCC unroll 16") for (int i = 0; i < W; i++) sum[i] =                                              \
-                sum_of(sum[i], s * a[i], t * b[i], u * c[i], v * d[i]);                                                \
+        _Pragma("GCC unroll 8") for (int i = 0; i < W / name##_lanes_##W; i++)                                         \
+        {                                                                                                              \
+            name##_row_##W row[KN_SUMMED_ROWS];                                                                        \
+            name##_part_##W part[name##_each_##W];                                                                     \
+            _Pragma("GCC unroll 4") for (int k = 0; k < KN_SUMMED_ROWS; k++)                                           \
+            {                                                                                                          \
+                memcpy(row + k, a + k * stride + i * name##_lanes_##W, sizeof *row);                                   \
+                row[k] *= f[k];                                                                                        \
+            }                                                                                                          \
+            row[0] = (row[0] + row[1]) + (row[2] + row[3]);                                                            \
+            memcpy(part, row, sizeof *row);                                                                            \
+            _Pragma("GCC unroll 2") for (int k = 0; k < name##_each_##W; k++) sum[i * name##_each_##W + k] +=          \
+                __builtin_convertvector(part[k], name##_sums_##W);                                                     \
         }                                                                                                              \
+    }                                                                                                                  \
+    static void name##_##W(double *sums, const TYPE *a, ptrdiff_t stride, const TYPE *f, size_t count, size_t known,   \
+                           size_t n)                                                                                   \
+    {                                                                                                                  \
+        const size_t behind = n == W                  ? 0                                                              \
+                              : stride < (ptrdiff_t)n ? count                                                          \
+                                                      : (W - n + (size_t)stride - 1) / (size_t)stride;                 \
+        double all[W] = {0};                                                                                           \
+        name##_sums_##W sum[W / name##_wide_##W];                                                                      \
+        TYPE room[KN_SUMMED_ROWS * W] = {0};                                                                           \
+        size_t k = 0;                                                                                                  \
+        memcpy(all, sums, n * sizeof *sums);                                                                           \
+        memcpy(sum, all, sizeof sum);                                                                                  \
+        for (; k + KN_SUMMED_ROWS + behind <= count; k += KN_SUMMED_ROWS, a += KN_SUMMED_ROWS * stride)                \
+            name##_four_##W(sum, a, stride, f + k);                                                                    \
+        for (; k + KN_SUMMED_ROWS <= count; k += KN_SUMMED_ROWS) {                                                     \
+            for (size_t i = 0; i < KN_SUMMED_ROWS; i++, a += stride) memcpy(room + i * W, a, n * sizeof *a);           \
+            name##_four_##W(sum, room, W, f + k);                                                                      \
+        }                                                                                                              \
+        memcpy(all, sum, sizeof sum);                                                                                  \
         for (; k < count; k++, a += stride)                                                                            \
-            for (int i = 0; i < W; i++) sum[i] = sum[i] + (double)(f[k] * a[i]);                                       \
-        memcpy(sums, sum, sizeof sum);                                                                                 \
+            for (size_t i = 0; i < n; i++) all[i] += (double)(f[k] * a[i]);                                            \
+        memcpy(sums + known, all + known, (n - known) * sizeof *sums);                                                 \
     }
-#define ADD_ROWS(name, TYPE, sum_of)                                                                                   \
-    ADD_COLUMNS(name, TYPE, sum_of, 16)                                                                                \
-    ADD_COLUMNS(name, TYPE, sum_of, 4)                                                                                 \
-    ADD_COLUMNS(name, TYPE, sum_of, 1)                                                                                 \
+#define ADD_ROWS(name, TYPE)                                                                                           \
+    ADD_COLUMNS(name, TYPE, 16)                                                                                        \
+    ADD_COLUMNS(name, TYPE, 8)                                                                                         \
+    ADD_COLUMNS(name, TYPE, 4)                                                                                         \
     static void name(double *sums, const void *rows, ptrdiff_t stride, const void *factors, size_t count, size_t n)    \
     {                                                                                                                  \
         const TYPE *a = rows, *f = factors;                                                                            \
-        size_t i = 0;                                                                                                  \
-        for (; n < MANY_COLUMNS && i + 16 <= n; i += 16) name##_16(sums + i, a + i, stride, f, count);                 \
-        for (; n < MANY_COLUMNS && i + 4 <= n; i += 4) name##_4(sums + i, a + i, stride, f, count);                    \
-        for (; n < MANY_COLUMNS && i < n; i++) name##_1(sums + i, a + i, stride, f, count);                            \
+        for (size_t i = 0, w; n < MANY_COLUMNS && i < n; i += w) {                                                     \
+            w = n - i > 8 ? 16 : n - i > 4 ? 8 : 4;                                                                    \
+            const size_t at = n - i < w && n > w ? n - w : i, there = LESSER(n, w);                                    \
+            (w == 16 ? name##_16 : w == 8 ? name##_8 : name##_4)(sums + at, a + at, stride, f, count, i - at, there);  \
+        }                                                                                                              \
         if (n < MANY_COLUMNS) return;                                                                                  \
+        for (; count >= 2 * KN_SUMMED_ROWS; count -= 2 * KN_SUMMED_ROWS, f += 2 * KN_SUMMED_ROWS) {                    \
+            const TYPE *b = a + stride, *c = b + stride, *d = c + stride, *e = d + stride, *g = e + stride;            \
+            const TYPE *h = g + stride, *l = h + stride;                                                               \
+            const TYPE s = f[0], t = f[1], u = f[2], v = f[3], w = f[4], x = f[5], y = f[6], z = f[7];                 \
+            INDEPENDENT for (size_t j = 0; j < n; j++)                                                                 \
+            {                                                                                                          \
+                const double sum = PLUS_FOUR(sums[j], s * a[j], t * b[j], u * c[j], v * d[j]);                         \
+                sums[j] = PLUS_FOUR(sum, w * e[j], x * g[j], y * h[j], z * l[j]);                                      \
+            }                                                                                                          \
+            a = l + stride;                                                                                            \
+        }                                                                                                              \
         for (; count >= KN_SUMMED_ROWS; count -= KN_SUMMED_ROWS, f += KN_SUMMED_ROWS, a += KN_SUMMED_ROWS * stride) {  \
             const TYPE *b = a + stride, *c = b + stride, *d = c + stride;                                              \
             const TYPE s = f[0], t = f[1], u = f[2], v = f[3];                                                         \
             INDEPENDENT for (size_t j = 0; j < n; j++) sums[j] =                                                       \
-                sum_of(sums[j], s * a[j], t * b[j], u * c[j], v * d[j]);                                               \
+                PLUS_FOUR(sums[j], s * a[j], t * b[j], u * c[j], v * d[j]);                                            \
         }                                                                                                              \
         for (size_t k = 0; k < count; k++, a += stride) {                                                              \
             const TYPE s = f[k];                                                                                       \
             INDEPENDENT for (size_t j = 0; j < n; j++) sums[j] = sums[j] + (double)(s * a[j]);                         \
         }                                                                                                              \
     }
-#define MANY_COLUMNS               64
-#define IN_FLOAT(sum, a, b, c, d)  ((sum) + (double)(((a) + (b)) + ((c) + (d))))
-#define IN_DOUBLE(sum, a, b, c, d) ((sum) + (a) + (b) + (c) + (d))
-ADD_ROWS(add_rows_F32, float, IN_FLOAT)
-ADD_ROWS(add_rows_F64, double, IN_DOUBLE)
+#define MANY_COLUMNS 64
+ADD_ROWS(add_rows_F32, float)
+ADD_ROWS(add_rows_F64, double)
 
 #define TABLE(part)                                                                                                    \
     {                                                                                                                  \

@@ -11,7 +11,7 @@
 #define CHUNK 16384 /* elements of a row that are summed up to one partial result */
 #define PANEL 4096  /* elements of the result that rows are added to at a time, at most */
 #define LEAST 64    /* and at least, where there are so many */
-#define LINES 64    /* that a loop goes over at a time; whole groups of KN_SUMMED_ROWS */
+#define LINES 256   /* that a loop goes over at a time; whole groups of KN_SUMMED_ROWS */
 #define GRAIN 32768 /* multiplications that one piece of parallel work has */
 #define FEW   64    /* partial results that take no allocation */
 #define SMALL 512   /* elements of a matrix, of which there are many, that are not worth the way through here */

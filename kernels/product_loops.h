@@ -20,8 +20,8 @@ typedef void kn_dots_loop(const void *a, int64_t line, const void *b, int64_t st
 /* sums[i] = the sum, in double and of lanes of its own, of the products of n values each of the row i and the vector,
  * for `count` rows. Of float32 eight of them at most are added in float32 before. */
 typedef void kn_dot_loop(double *sums, const void *rows, ptrdiff_t stride, const void *vector, size_t count, size_t n);
-/* sums[i] += factors[0] * rows[i] + factors[1] * rows[i + stride] ..., of `count` rows: in double or, of each
- * KN_SUMMED_ROWS of float32, in float32 before they become double. */
+/* sums[i] += factors[0] * rows[i] + factors[1] * rows[i + stride] ..., of `count` rows: those of each KN_SUMMED_ROWS in
+ * the dtype before they are added in double. */
 typedef void kn_add_rows_loop(double *sums, const void *rows, ptrdiff_t stride, const void *factors, size_t count,
                               size_t n);
 

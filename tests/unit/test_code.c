@@ -2,11 +2,11 @@
  * with it, beside the same by loops. */
 #include <math.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <unistd.h>
 #include "kernels/code.h"
 #include "runtime/host.h"
 #include "runtime/x86.h"
+#include "tests/unit/guarded.h"
 #include "tests/unit/reference.h"
 
 #define MOST 150 /* elements */
@@ -159,19 +159,6 @@ static void fill(struct data *d, const struct kn_chain *c)
                 ((float *)(void *)at)[i] = (float)f;
         }
     }
-}
-
-/* The end of memory behind which none may be read. */
-static char *guarded_end(int k)
-{
-    static char *ends[KN_CODE_INPUTS];
-    if (!ends[k]) {
-        const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-        char *p = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        CHECK(p != MAP_FAILED && mprotect(p + page, page, PROT_NONE) == 0);
-        ends[k] = p + page;
-    }
-    return ends[k];
 }
 
 /* Moves the first n elements of each input to where the last one ends at such an end. */

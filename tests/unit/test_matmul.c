@@ -1,4 +1,6 @@
 /* Matrix products of all shapes, dtypes and layouts, against sums in long double. */
+#include "kernels/loops.h"
+#include "tests/unit/guarded.h"
 #include "tests/unit/levels.h"
 #include "tests/unit/reference.h"
 
@@ -89,6 +91,100 @@ TEST(matmul_vectors)
     check_product(&r, &r, RT_FLOAT32, 1e-5);
 }
 
+/* Rows that lie apart, one behind the other, in the other direction and on one another, times vectors of which the
+ * products are sums of few columns, and lines times vectors. */
+static void check_narrow(enum rt_dtype t, int64_t rows, int64_t columns, double unit)
+{
+    const int64_t wide[] = {rows, columns + 3}, close[] = {rows, columns};
+    ARRAYS m = test_array(t, 2, wide, 1, false), dense = test_array(t, 2, close, 2, false), v = {0}, back = {0};
+    ARRAYS left = test_array(t, 1, &rows, 3, false), right = test_array(t, 1, &columns, 4, false), row = {0},
+           same = {0};
+    OK(rt_array_slice(&m, 1, 1, columns, 1, &v, e));
+    OK(rt_array_slice(&v, 0, rows - 1, rows, -1, &back, e));
+    OK(rt_array_select(&v, 0, 0, &row, e));
+    OK(rt_array_broadcast(&row, 2, close, &same, e));
+    const struct rt_array *const matrices[] = {&dense, &v, &back, &same};
+    for (int i = 0; i < 4; i++) {
+        check_product(&left, matrices[i], t, unit);
+        check_product(matrices[i], &right, t, unit);
+    }
+}
+
+TEST(matmul_narrow)
+{
+    static const int64_t rows[] = {1, 2, 3, 4, 5, 7, 8, 9, 12, 260, 600};
+    for (int i = 0; i < (int)(sizeof rows / sizeof *rows); i++)
+        for (int64_t columns = 1; columns < 70; columns += columns < 36 ? 1 : 3) {
+            check_narrow(RT_FLOAT32, rows[i], columns, 1e-5);
+            check_narrow(RT_FLOAT64, rows[i], columns, 1e-14);
+        }
+    for (int64_t columns = 1; columns < 6; columns++) {
+        check_narrow(RT_INT8, 9, columns, 1e9);
+        check_narrow(RT_INT64, 70, columns, 0);
+        check_narrow(RT_UINT32, 33, columns, 0);
+    }
+}
+
+TEST(matmul_pairs_of_rows)
+{
+    for (int64_t n = 1; n < 6; n++) {
+        const int64_t left[] = {50, 1, n}, right[] = {50, n, 1};
+        ARRAYS a = test_array(RT_FLOAT32, 3, left, 1, false), b = test_array(RT_FLOAT32, 3, right, 2, false), c = {0};
+        OK(kn_matmul(&a, &b, &c, e));
+        for (int64_t i = 0; i < 50; i++) {
+            double sum = 0;
+            for (int64_t k = 0; k < n; k++) sum += get(&a, i * n + k) * get(&b, i * n + k);
+            CHECK_NEAR(get(&c, i), sum, 1e-3);
+        }
+    }
+}
+
+/* However rows lie: sums begin with 0, to which -0 adds nothing. */
+TEST(sums_of_negative_zeros_are_zero)
+{
+    for (int64_t n = 1; n < 7; n++)
+        for (int64_t more = 0; more < 2; more++) {
+            const int64_t shape[] = {40, n + more};
+            ARRAYS m = test_array(RT_FLOAT32, 2, shape, 1, false), v = test_array(RT_FLOAT32, 1, &n, 2, false);
+            ARRAYS part = {0}, c = {0};
+            for (int64_t i = 0; i < 40 * (n + more); i++) ((float *)rt_array_host(&m))[i] = -0.0f;
+            for (int64_t i = 0; i < n; i++) ((float *)rt_array_host(&v))[i] = 1;
+            OK(rt_array_slice(&m, 1, 0, n, 1, &part, e));
+            OK(kn_matmul(&part, &v, &c, e));
+            for (int64_t i = 0; i < 40; i++) CHECK(get(&c, i) == 0 && !signbit(get(&c, i)));
+        }
+}
+
+/* Sums of few columns read more than these, but nothing behind the last row, and keep to the columns' own sums. */
+TEST(narrow_matrices_end_where_they_end)
+{
+    const struct kn_product_loops *loops = kn_host_loops()->product;
+    for (int wide = 0; wide < 2; wide++)
+        for (int64_t columns = 1; columns < 40; columns++)
+            for (int64_t rows = 1; rows < 14; rows++)
+                for (int64_t stride = columns; stride < columns + 18; stride += 1 + stride % 3) {
+                    const int64_t size = wide ? 8 : 4, between = (rows - 1) * stride + columns;
+                    char *matrix = guarded_end(0) - between * size, *factors = guarded_end(1) - rows * size;
+                    double *sums = (double *)(void *)guarded_end(2) - columns;
+                    for (int64_t i = 0; i < between; i++) {
+                        const double value = i % stride < columns ? (double)(i % 7) : NAN;
+                        wide ? (void)(((double *)(void *)matrix)[i] = value)
+                             : (void)(((float *)(void *)matrix)[i] = (float)value);
+                    }
+                    for (int64_t i = 0; i < rows; i++)
+                        wide ? (void)(((double *)(void *)factors)[i] = (double)(i + 1))
+                             : (void)(((float *)(void *)factors)[i] = (float)(i + 1));
+                    for (int64_t j = -1; j < columns; j++) sums[j] = (double)(j + 100);
+                    loops->add_rows[wide](sums, matrix, stride, factors, (size_t)rows, (size_t)columns);
+                    CHECK(sums[-1] == 99);
+                    for (int64_t j = 0; j < columns; j++) {
+                        double want = (double)(j + 100);
+                        for (int64_t i = 0; i < rows; i++) want += (double)((i + 1) * ((i * stride + j) % 7));
+                        CHECK(sums[j] == want);
+                    }
+                }
+}
+
 /* The bits of products of vectors of all short lengths, and of some long ones. */
 static uint64_t bits_of_dots(void)
 {
@@ -107,9 +203,32 @@ static uint64_t bits_of_dots(void)
     return sum;
 }
 
-TEST(every_instruction_set_gives_the_same_dots)
+/* The same of matrices with few rows and with few columns. */
+static uint64_t bits_of_narrow_products(void)
+{
+    uint64_t sum = 0;
+    for (int i = 0; i < 140; i++) {
+        const int64_t rows = i / 2 + 1, shape[] = {i % 2 ? rows : 301, i % 2 ? 301 : rows};
+        for (enum rt_dtype t = RT_FLOAT32; t <= RT_FLOAT64; t++) {
+            ARRAYS m = test_array(t, 2, shape, 1, false), left = test_array(t, 1, shape, 2, false);
+            ARRAYS right = test_array(t, 1, shape + 1, 3, false);
+            struct rt_array out[2] = {{0}};
+            if (kn_matmul(&left, &m, out, NULL) != RT_OK || kn_matmul(&m, &right, out + 1, NULL) != RT_OK) return 0;
+            for (int k = 0; k < 2; k++) {
+                const unsigned char *p = rt_array_host(out + k);
+                const size_t bytes = (size_t)rt_array_size(out + k) * rt_dtypes[t].size;
+                for (size_t j = 0; j < bytes; j++) sum = (sum ^ p[j]) * 0x100000001b3u;
+                rt_array_release(out + k);
+            }
+        }
+    }
+    return sum;
+}
+
+TEST(every_instruction_set_gives_the_same_products)
 {
     check_levels(bits_of_dots);
+    check_levels(bits_of_narrow_products);
 }
 
 TEST(matmul_views)
