@@ -1,7 +1,10 @@
 /* What is documented: tables of rows by scope, found by looking through them, so that opening the library costs one
  * entry for each table; and for functions that are no rows of such a table, and for docs alone, entries one by one. */
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
+#include "lang/closest.h"
+#include "lang/hint.h"
 #include "lang/keywords.h"
 #include "lang/out.h"
 
@@ -217,6 +220,44 @@ const struct lg_function *lg_doc_by_name(lua_State *L, const char *name)
     const struct lg_function *row = lua_touserdata(L, -1);
     lua_pop(L, 2);
     return complete(L, row ? row : find_row(L, name, NULL));
+}
+
+/* Whether the name is between "gpu." and "." in the scope. */
+static bool is_module_of(const char *scope, const char *name)
+{
+    size_t n = strlen(name);
+    return strncmp(scope, "gpu.", 4) == 0 && strncmp(scope + 4, name, n) == 0 && strcmp(scope + 4 + n, ".") == 0;
+}
+
+/* Functions of modules come last: not where NumPy has something else by the name, or where it is a module's, which is
+ * rather meant. */
+static const struct lg_function *row_in_scopes(lua_State *L, const char *name)
+{
+    static const char *const scopes[] = {"",       "gpu.",   "array.",  "kernel.", "texture.", "stream.",
+                                         "event.", "graph.", "device.", "sparse.", "session.", "topic."};
+    static const char *const modules[] = {"gpu.linalg.", "gpu.random.", "gpu.fft.", "gpu.sparse.", "gpu.ndimage."};
+    const struct lg_function *row = NULL;
+    int top = lua_gettop(L);
+    for (size_t i = 0; i < sizeof scopes / sizeof *scopes && !row; i++, lua_settop(L, top))
+        row = lg_doc_by_name(L, lua_pushfstring(L, "%s%s", scopes[i], name));
+    bool other = !row && lg_push_synonym(L, name);
+    for (size_t i = 0; i < sizeof modules / sizeof *modules; i++) other = other || is_module_of(modules[i], name);
+    for (size_t i = 0; i < sizeof modules / sizeof *modules && !row && !other; i++, lua_settop(L, top))
+        row = lg_doc_by_name(L, lua_pushfstring(L, "%s%s", modules[i], name));
+    lua_settop(L, top);
+    return row;
+}
+
+const struct lg_function *lg_doc_by_word(lua_State *L, const char *word)
+{
+    char library[16];
+    size_t n = strcspn(word, ".");
+    const struct lg_function *row = row_in_scopes(L, word);
+    if (row || !word[n] || n >= sizeof library) return row;
+    snprintf(library, sizeof library, "%.*s", (int)n, word);
+    if (!lg_is_library(library)) return NULL;
+    row = row_in_scopes(L, word + n + 1);
+    return row ? row : row_in_scopes(L, strrchr(word, '.') + 1);
 }
 
 const struct lg_function *lg_doc_of_value(lua_State *L, int idx)

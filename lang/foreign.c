@@ -1,6 +1,7 @@
 /* What ?word says of a word that has no documentation here because it is another library's or language's: NumPy's and
  * PyTorch's names, CUDA C's words, those of Python and C++. */
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 #include "lang/closest.h"
 #include "lang/cuda.h"
@@ -30,14 +31,28 @@ static bool push_of_cuda(lua_State *L, const char *word)
 static const struct {
     const char *words, *where;
 } subjects[] = {
-    {"slice|slicing", "?indexing"},
+    {"slice|slicing|newaxi|[]|:|mask|masking|boolean mask|boolean indexing|fancy indexing", "?indexing"},
     {"dtype", "?dtypes"},
     {"python|syntax|for|while|if|else|elif|elseif|end|function|local|lambda|def|class|import|try|except|loop|dictionary|"
-     "string|and|or|not|nil",
+     "string|and|or|not|nil|//|%|^|~=|==",
      "?lua"},
     {"thread|grid|block|launch|numba|pycuda|cupy", "?cuda"},
     {"torch|pytorch", "?numpy"},
-    {"csv|npy", "?files"},
+    {"list comprehension|itertool|enumerate|zip", "?lua"},
+    {"csv|npy|read csv|load csv|read file|write file|save file|save image|load image", "?files"},
+    {"axi|axe",
+     "axes count from 1, negative ones from the end: x:sum(1) adds up each column, x:sum(-1) each row; ?numpy"},
+    {"matrix multiplication|matrix product|dot product|inner product", "?matmul, ?dot, ?einsum"},
+    {"linear system|solve linear system|linear equation", "?gpu.linalg.solve"},
+    {"sort descending|descending order", "x:sort{descending = true}: ?sort"},
+    {"count value|value count", "?bincount, ?unique, ?histogram"},
+    {"moving average|running mean|rolling mean|moving mean", "?avg_pool1d, ?convolve"},
+    {"cumulative sum|running sum", "?cumsum"},
+    {"fourier transform", "?gpu.fft.fft, ?gpu.fft.rfft"},
+    {"join array|append row|concatenation", "?concatenate, ?stack"},
+    {"copy to host|copy to device|copy to cpu|copy to gpu|copie", "?array.to, ?devices"},
+    {"timing|benchmarking|measure time", "?gpu.time, ?gpu.benchmark, %time and %timeit"},
+    {"jit|ufunc", "?gpu.vectorize, ?gpu.kernel"},
     {"grid stride|grid stride loop|forall", "?kernel.forall, " TUTORIAL("01-first-kernel")},
     {"coalescing|coalesced|coalesced acces|bank conflict|aos|soa", "?gpu.profile, " TUTORIAL("04-memory")},
     {"roofline|stencil|register|register pressure|spilling", TUTORIAL("04-memory")},
@@ -97,6 +112,17 @@ static const char *subject(lua_State *L, const char *word)
     return found;
 }
 
+/* On an operator of another language, as a cell with it would be told; NULL: it is none. */
+static const char *sign(const char *word)
+{
+    char text[16];
+    static const char letters[] = " _abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+    if (!*word || word[strcspn(word, letters)] || strlen(word) + 5 > sizeof text) return NULL;
+    snprintf(text, sizeof text, "x %s y", word);
+    const struct lg_place place = {text, strlen(text), text + 2, text, strlen(text)};
+    return lg_hint(&place, "", true);
+}
+
 bool lg_push_foreign(lua_State *L, const char *word)
 {
     int top = lua_gettop(L);
@@ -109,7 +135,8 @@ bool lg_push_foreign(lua_State *L, const char *word)
         lua_pushfstring(L, "on '%s': %s", whole, known);
     else if (!push_of_cuda(L, word)) {
         known = lg_hint_word(word);
-        lua_pushfstring(L, "%s: %s", word, known ? known : "");
+        if (!known) known = sign(whole);
+        lua_pushfstring(L, "%s: %s", *word ? word : whole, known ? known : "");
         if (!known) lua_pushnil(L);
     }
     lua_replace(L, top + 1);

@@ -163,20 +163,7 @@ static void push_help(lua_State *L, const struct lg_function *row)
 static const struct lg_function *check_topic(lua_State *L, int idx)
 {
     const struct lg_function *row = lg_doc_of_value(L, idx);
-    if (row || lua_type(L, idx) != LUA_TSTRING) return row;
-    static const char *const scopes[] = {
-        "",       "gpu.",   "array.",      "kernel.",     "texture.", "stream.",     "event.",
-        "graph.", "topic.", "gpu.linalg.", "gpu.sparse.", "sparse.",  "gpu.ndimage."};
-    for (size_t i = 0; i < sizeof scopes / sizeof *scopes && !row; i++) {
-        /* What NumPy has by the name is rather meant than a module's function. */
-        if (strcmp(scopes[i], "gpu.linalg.") == 0 && lg_push_synonym(L, lua_tostring(L, idx))) {
-            lua_pop(L, 1);
-            break;
-        }
-        row = lg_doc_by_name(L, lua_pushfstring(L, "%s%s", scopes[i], lua_tostring(L, idx)));
-        lua_pop(L, 1);
-    }
-    return row;
+    return row || lua_type(L, idx) != LUA_TSTRING ? row : lg_doc_by_word(L, lua_tostring(L, idx));
 }
 
 /* ---- words that are no name ---- */
@@ -345,12 +332,25 @@ static const char *push_occurring(lua_State *L, const char *const *names, size_t
     return lua_tostring(L, -1);
 }
 
+/* "how do I slice an array": what is asked for begins behind the words that ask. */
+static const char *behind_question(const char *phrase)
+{
+    static const char asking[] = " how what which where is are do does can should i we you to a an the my ";
+    for (size_t n; phrase[n = strcspn(phrase, " ")] == ' '; phrase += n + 1) {
+        char word[16];
+        if (n + 3 > sizeof word) break;
+        snprintf(word, sizeof word, " %.*s ", (int)n, phrase);
+        if (!strcasestr(asking, word)) break;
+    }
+    return phrase;
+}
+
 bool lg_push_found(lua_State *L, const char *word)
 {
     size_t count;
     luaL_Buffer b;
     int top = lua_gettop(L);
-    word = push_trimmed(L, word);
+    word = push_trimmed(L, behind_question(word));
     if (!*word) {
         push_overview(L);
         lua_replace(L, top + 1);

@@ -36,6 +36,9 @@ bool lg_push_unset(lua_State *L, const struct lg_place *p);
  * as in gpu.zeros(3, float64), which is a variable without a value. [raises] */
 void lg_check_bare_dtype(lua_State *L);
 
+/* Whether a library of Python's is usually called so. */
+bool lg_is_library(const char *name);
+
 /* On a word of another language, for the name of a variable; NULL: it is none. */
 const char *lg_hint_word(const char *name);
 

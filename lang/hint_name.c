@@ -42,6 +42,7 @@ static const struct {
     {"dir", "gpu.help() lists what there is; a table's keys come by pairs(t)"},
     {"enumerate", "it is written for i, v in ipairs(t) do"},
     {"zip", "it is written for i = 1, #a do ... a[i] ... b[i] ... end"},
+    {"#", "#x is the length of a string or table, and of an array's first axis; a comment begins with --"},
     {"append", "it is written t[#t + 1] = x, of arrays gpu.concatenate({x, y})"},
     {"isinstance", "it is written type(x) == \"number\""},
     {"input", "it is written io.read()"},
@@ -180,7 +181,8 @@ static const struct {
 };
 
 /* A library's usual name: what it has is in gpu, mostly by the same name. */
-static const char *const libraries[] = {"np", "numpy", "cp", "cupy", "torch", "numba", "jnp", "jax", "pycuda", "tf"};
+static const char *const libraries[] = {"np",  "numpy", "cp",     "cupy", "torch", "numba",
+                                        "jnp", "jax",   "pycuda", "tf",   "scipy"};
 
 /* Pushes the table that names are looked up in: that of the session's variables; a script's are globals. */
 static void push_scope(lua_State *L)
@@ -236,14 +238,20 @@ static bool push_qualified(lua_State *L, const char *name)
     return false;
 }
 
+bool lg_is_library(const char *name)
+{
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
+        if (strcmp(libraries[i], name) == 0) return true;
+    return false;
+}
+
 const char *lg_hint_word(const char *name)
 {
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i].name, name) == 0) return names[i].text;
-    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
-        if (strcmp(libraries[i], name) == 0)
-            return "arrays and their functions are in gpu, as gpu.zeros(3); ?numpy and ?cuda tell what is otherwise";
-    return NULL;
+    return lg_is_library(name)
+               ? "arrays and their functions are in gpu, as gpu.zeros(3); ?numpy and ?cuda tell what is otherwise"
+               : NULL;
 }
 
 static bool push_foreign(lua_State *L, const char *name)

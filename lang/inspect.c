@@ -242,13 +242,9 @@ static bool put_magic(const char *text, size_t length, struct lg_buffer *out)
 /* A documented name that is no value: "array.sum", or a word such as "sum". */
 static bool put_documented(lua_State *L, const char *name, struct lg_buffer *out, struct lg_buffer *html)
 {
-    static const char *const scopes[] = {"",       "gpu.",   "array.",  "kernel.", "texture.", "stream.",
-                                         "event.", "graph.", "device.", "sparse.", "session.", "topic."};
-    for (size_t i = 0; i < sizeof scopes / sizeof *scopes; i++) {
-        const struct lg_function *row = lg_doc_by_name(L, lua_pushfstring(L, "%s%s", scopes[i], name));
-        lua_pop(L, 1);
-        if (!row) continue;
-        put_row(row, out, html);
+    const struct lg_function *known = lg_doc_by_word(L, name);
+    if (known) {
+        put_row(known, out, html);
         return true;
     }
     for (const struct lg_function *row = lg_stdlib; row->name; row++) { /* file.read */

@@ -46,6 +46,8 @@ void lg_complete_dtypes_row(void);
 /* The row recorded for a name ("gpu.linspace", "array.sum") or for a function value at idx; NULL when none. [raises] */
 const struct lg_function *lg_doc_by_name(lua_State *L, const char *name);
 const struct lg_function *lg_doc_of_value(lua_State *L, int idx);
+/* The same for a name as users write it: "sum", "svd", "k.ptx"'s "ptx", another library's "np.linalg.svd". [raises] */
+const struct lg_function *lg_doc_by_word(lua_State *L, const char *word);
 /* lang/help.c: pushes a list of the documented names that a word, which is none of them, may mean: a module's
  * functions, else those with the word in their name or text; false: there are none, and nothing is pushed. [raises] */
 bool lg_push_found(lua_State *L, const char *word);

@@ -109,6 +109,15 @@ t.test("help on a module, and on words", function()
   assert(the:find("\n" .. (" "):rep(25) .. "%a"), "lines go on in their column")
   -- All words, in any order; names of other libraries; words of CUDA C and of Lua.
   assert(help("deviation standard"):find("\narray.std ", 1, true) and not help("deviation standard"):find("\narray.sum ", 1, true))
+  -- Other libraries' names for what is called the same here, functions of modules, and signs.
+  for word, signature in pairs { ["np.sum"] = "x:sum(", ["numpy.linalg.svd"] = "gpu.linalg.svd(", svd = "gpu.linalg.svd(", fft2 = "gpu.fft.fft2(",
+    ["torch.nn.functional.softmax"] = "x:softmax(", permutation = "gpu.random.permutation(", random = "gpu.rand" } do
+    t.eq(help(word):sub(1, #signature), signature)
+  end
+  for sign, text in pairs { ["!="] = "~=", ["+="] = "x = x + 1", ["**"] = "x ^ y", ["@"] = "A:matmul(B)", ["#"] = "length of", ["&&"] = "a & b", ["//"] = "?lua", ["[]"] = "?indexing" } do
+    assert(help(sign):find(text, 1, true), sign)
+  end
+  assert(help("how do I slice"):find("?indexing", 1, true) and help("what is the moving average"):find("?avg_pool1d", 1, true))
   t.eq(help("np.arange"):match("^[^\n]*"), "arange is written gpu.range(0, n - 1), with both ends")
   assert(help("astype"):find("\narray.to ", 1, true) and help("vstack"):find("\ngpu.sparse.vstack ", 1, true))
   assert(help("__syncthreads"):find("void __syncthreads()", 1, true) and help("for"):find("?lua", 1, true))
@@ -116,7 +125,8 @@ t.test("help on a module, and on words", function()
   -- Subjects, in their spellings, and where they stand.
   local tutorials = {}
   for word in ("slices|csv|grid-stride|coalescing|bank conflicts|Roofline|tiling|race_condition|divergence|nvprof|debugger|prefix sum|"
-    .. "privatization|tensor cores|spmv|unified memory|pinned memory|shared memory|constant memory|cuBLAS|cublasSgemm|thrust::reduce|CUDA graphs|monte carlo|k-means|linear regression|logistic regression|PCA|pandas|dropna")
+    .. "privatization|tensor cores|spmv|unified memory|pinned memory|shared memory|constant memory|cuBLAS|cublasSgemm|thrust::reduce|CUDA graphs|monte carlo|k-means|linear regression|logistic regression|PCA|pandas|dropna|"
+    .. "newaxis|boolean mask|axis|matrix multiplication|dot product|sort descending|value counts|fourier transform|join arrays|copy to host|timing|ufunc|read csv")
     :gmatch("[^|]+") do
     local text = help(word)
     assert(text:find("on '" .. word .. "': ", 1, true), text)
