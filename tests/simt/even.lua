@@ -67,14 +67,18 @@ case("an index from memory that is right", nil, "x[i] = t; MEET; x[i - l + in[i]
 case("an index from memory, behind many others", "race",
   "x[i] = t; MEET; " .. ("out[i] = x[i] + 1; MEET; "):rep(70) .. "x[i - l + in[i]] = t; MEET;", clashes)
 case("an index with a quotient", "race", "int j = i - i / 160; x[j] = t; MEET; out[i] = x[j];")
+case("an index with a quotient of a number without a sign", "race", "unsigned u = i, j = u - u / 160; x[j] = t; MEET; out[i] = x[j];")
 case("an index without a bit", "race", "int j = i & ~64; x[j] = t + b; MEET; out[i] = x[j];")
 case("an index with a shift", "race", "int j = i - (int)((unsigned)i >> 7); x[j] = t; MEET; out[i] = x[j];")
 case("an index that memory chooses", "race", "x[i] = t; MEET; x[in[i] ? i + 1 : i] = t; MEET; out[i] = x[i];", one)
 case("an index that memory chooses by a branch", "race",
   "x[i] = t; MEET; int j = i; if (in[i]) { j = i + 1; v = __float2int_rn(sinf(per[b])); } x[j] = v; MEET; out[i] = x[i];", one)
+case("an index that memory chooses by a branch that stays one", "race",
+  [[x[i] = t; MEET; int j = i, u = in[i]; if (u) { j = i + 1; _Pragma("unroll 1") for (int k = 0; k < u + 40; k++) v = v * 3 ^ v >> 3 ^ k; } x[j] = v; MEET; out[i] = x[i];]], one)
 case("an index that a loop moves", "race", "int j = i; for (int k = 4; k < b; k += 2) j ^= 1, j -= l & 1; x[j] = t; MEET; out[i] = x[j];")
 case("values that are the same in the first block", "race", "x[i] = in[i] * t; if (!l) x[i + 1] = 0; MEET; out[i] = x[i];", one)
 case("an update under a condition of memory", "race", "x[i] = t; if (in[i] && l < 8) atomicAdd(&x[i + 8], 1); MEET;", one)
+case("a swap that memory lets succeed", "race", "x[i] = 0; MEET; v = x[i]; if (l < 15) atomicCAS(&x[i + 1], 1 - per[b], 5); MEET; out[i] = v;")
 case("an update in all blocks", "race", "x[i] = t; if (l < 8) atomicAdd(&x[i + 8], 1); MEET;")
 
 -- What is another block's.

@@ -293,6 +293,27 @@ t.test("readers who have not met the one who stores", function()
   t.eq(found[1].kind, "race")
 end)
 
+-- A meeting behind a guard, of lanes that met last as they would again, is one of those whom the guard lets through.
+t.test("half of a warp meets again", function()
+  local k = gpu.kernel [[__global__ void k(int *out, int alone) {
+    __shared__ int s[32];
+    int t = threadIdx.x, v = 0;
+    unsigned mask = 0xffffu << t / 16 * 16;
+    s[t] = t;
+    __syncwarp(mask);
+    v = s[t ^ 1];
+    __syncwarp(mask);
+    s[t] = v;
+    asm volatile("{ .reg .pred p; setp.ne.s32 p, %0, %1; @p bar.warp.sync %2; }" ::"r"(t / 16), "r"(alone), "r"(mask) : "memory");
+    out[t] = s[t ^ 1];
+  }]]
+  for alone = 0, 2 do
+    local found = gpu.check(function() k(1, 32)(gpu.zeros(32, "int32"), alone) end)
+    t.eq(#found, alone < 2 and 1 or 0)
+    if alone < 2 then t.eq(found[1].count, 16) end
+  end
+end)
+
 -- A line of 16 words that tiles have met over: what one of their lanes does there is seen beside what all others did.
 local tiles = [[__global__ void tiles(int *x, int *out) {
   int t = threadIdx.x, lane = t % 32, v = 0;

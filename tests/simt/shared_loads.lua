@@ -105,4 +105,28 @@ t.test("rows some of which several have loaded", function()
   assert(races > count // 10 and races < 2 * count, races .. " races")
 end)
 
+-- Rows of words all of which several have loaded are nothing new, but where a block's begins within a word or behind the
+-- end of the view that is meant.
+local odd = gpu.kernel [==[
+__global__ void odd(int *y, const int *z, const int *from, int *out)
+{
+    int b = blockIdx.x, me = 32 * b + threadIdx.x;
+    out[me] = z[threadIdx.x] + *(const int *)((const char *)y + from[b] + 4 * threadIdx.x) + y[0];
+    if (me == 3) y[40] = 1;
+}]==]
+local function odd_rows(bytes)
+  local all, from = gpu.zeros(200, "int32"), gpu.array({ 0, 16, 32, 0, bytes, 16 }, "int32")
+  return gpu.check(function() odd.odd(6, 32)(all[{ { 1, 64 } }], all[{ { 65, 128 } }], from, gpu.zeros(200, "int32")) end)
+end
+for _, wrong in ipairs { { "misaligned", 2 }, { "out of bounds", 4 * 64 } } do
+  local name, bytes = table.unpack(wrong)
+  t.test("a row that several have loaded, " .. name, function()
+    local reports = odd_rows(bytes)
+    t.eq(#reports, 1)
+    t.eq(reports[1].kind, name)
+    t.eq(reports[1].count, 32)
+    t.eq(#odd_rows(4), 0)
+  end)
+end
+
 t.done()
