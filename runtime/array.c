@@ -314,9 +314,9 @@ enum rt_status rt_array_reshape(const struct rt_array *a, int ndim, const int64_
         set_strides(&view);
     } else if (!regroup_strides(a, &view)) {
         char from[160], to[160];
-        return rt_fail(e, RT_UNSUPPORTED, "a strided view of shape %s takes the shape %s only as a copy",
-                       rt_shape_text(a->ndim, a->shape, from, sizeof from),
-                       rt_shape_text(view.ndim, view.shape, to, sizeof to));
+        return rt_fail(
+            e, RT_UNSUPPORTED, "a strided view of shape %s takes the shape %s only as a copy, which reshape makes",
+            rt_shape_text(a->ndim, a->shape, from, sizeof from), rt_shape_text(view.ndim, view.shape, to, sizeof to));
     }
     return finish_view(&view, out);
 }

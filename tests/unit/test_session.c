@@ -382,6 +382,8 @@ TEST(magics)
     CHECK_HAS(fails("%timeit -n 3"), "%timeit needs code");
     CHECK_HAS(fails("%hist"), "did you mean %history?");
     CHECK_HAS(fails("%ls"), "it is written !ls");
+    CHECK_HAS(fails("%%file a.txt\nx"), "it is written %%writefile");
+    CHECK_HAS(fails("%%nvcc\nint main() {}"), "it is written %%cuda");
     CHECK_HAS(fails("%matplotlib inline"), "gpu.plot");
     CHECK_HAS(fails("%foo"), "%lsmagic lists them");
     CHECK_HAS(run("?gpu.linalg"), "functions of gpu.linalg:\ngpu.linalg.cholesky  ");

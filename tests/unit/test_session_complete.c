@@ -188,6 +188,11 @@ TEST(completion)
     CHECK_STR(complete("gpu.ones((2 + 1), 4):to('cpu'):resh", NULL), "reshape");
     CHECK_STR(complete("gpu.ones(3):totable():resh", NULL), "");
     CHECK_STR(complete("gpu.stream():resh", NULL), "");
+    CHECK_STR(complete("made = gpu.zeros(3, 4)\nmade:resh", NULL), "reshape"); /* has not run */
+    CHECK_STR(complete("local m = gpu.ones(3, (4)):to('cpu')\nprint(m)\nm:resh", NULL), "reshape");
+    CHECK_STR(complete("made = 2 * gpu.zeros(3)\nmade = 'text'\nmade:resh", NULL), "");
+    CHECK_STR(complete("t.made = gpu.zeros(3)\nmade:resh", NULL), "");
+    CHECK_STR(complete("made = gpu.zeros(3, made:resh", NULL), "");
     CHECK_STR(complete("arr:shap", NULL), "");
     CHECK_STR(complete("zz.r", NULL), "re reciprocal round rsqrt");
     CHECK_STR(complete("zz:conj", NULL), "conj");
