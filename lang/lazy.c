@@ -67,11 +67,16 @@ void lg_wait(lua_State *L, struct rt_array *a, struct kn_expression *x)
     w->first = l;
 }
 
+static bool is_elsewhere(const struct lg_array *l)
+{
+    return l->stream != lg_stream_number(rt_array_device(&l->array));
+}
+
 /* All streams of the device come to one point around what was to run in another one than the current. */
 static enum rt_status evaluate_here(const struct lg_array *l, struct kn_expression *x, struct rt_error *e)
 {
     struct rt_device *d = rt_array_device(&l->array);
-    bool elsewhere = l->stream != lg_stream_number(d);
+    bool elsewhere = is_elsewhere(l);
     enum rt_status status = elsewhere ? rt_device_synchronize(d, e) : RT_OK;
     if (status == RT_OK) status = kn_expression_evaluate(x, e);
     return status == RT_OK && elsewhere ? rt_device_synchronize(d, e) : status;
@@ -106,7 +111,7 @@ void lg_wait_no_more(struct rt_array *a)
 void lg_bring_over(lua_State *L, struct rt_array *a)
 {
     const struct lg_array *l = (const struct lg_array *)a;
-    if (l->expression && l->stream != lg_stream_number(rt_array_device(a))) lg_evaluate(L, a);
+    if (l->expression && is_elsewhere(l)) lg_evaluate(L, a);
 }
 
 void lg_evaluate(lua_State *L, struct rt_array *a)
@@ -186,6 +191,7 @@ static void evaluate_list(lua_State *L, const struct rt_storage *s)
         const struct rt_array *form = kn_expression_form(l->expression);
         size_t bytes = (size_t)rt_array_size(form) * rt_dtypes[form->dtype].size;
         if (rt_array_device(form)->recording && bytes < REPEATED) bytes = REPEATED;
+        if (is_elsewhere(l)) bytes = SIZE_MAX; /* evaluated, garbage would bring streams together and hide a race */
         if (!collected && kn_expression_inlined(l->expression)) {
             clear_registers(L);
             if ((collected = lg_memory_collect(L, bytes))) continue;

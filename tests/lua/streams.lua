@@ -165,6 +165,19 @@ for _, device in ipairs(t.devices()) do
     t.eq(x:sum(), 99 * 50 * 100.0)
   end)
 
+  test("what a chain leaves behind orders nothing", function()
+    local s, r = pair()
+    local x, host, result = gpu.zeros(N, device), gpu.pinned(N), gpu.pinned(N)
+    t.eq(#races(function() -- x / 2 waits on, as garbage, when the other stream writes to x
+      for _, by in ipairs { s, r } do
+        by:with(function()
+          x:copy_(host)
+          result:copy_((x / 2):sqrt())
+        end)
+      end
+    end), 1)
+  end)
+
   test("a race is an error with checks on", function()
     local s, r = pair()
     local x = gpu.zeros(N, device)
