@@ -45,7 +45,7 @@ static struct measured check_measured(lua_State *L, const char *what)
     lua_settop(L, 3);
     bool together = lua_isnil(L, 3);
     if (lua_istable(L, 3) || lg_test_array(L, 3)) {
-        const struct rt_array *index = lg_step_array(L, 3, lg_form(L, 1), RT_INT64);
+        const struct rt_array *index = lg_step_array(L, 3, lg_check_form(L, 1), RT_INT64);
         m.one = false;
         m.ndim = index->ndim;
         memcpy(m.shape, index->shape, sizeof m.shape);
