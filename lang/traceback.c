@@ -2,6 +2,7 @@
  * stack, in C memory, since the error may be that Lua has none left; the rest happens after the stack is unwound. */
 #include "lang/debugger_state.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -203,6 +204,14 @@ static void fill_traceback(struct lg_session *s)
     s->error.traceback_count = count;
 }
 
+/* io.lines raises what the system says of a read that an interrupt has ended. */
+static bool is_cut_short(const char *message)
+{
+    const char *reason = strerror(EINTR);
+    size_t n = strlen(message), m = strlen(reason);
+    return n >= m && strcmp(message + n - m, reason) == 0;
+}
+
 void lg_report_error(struct lg_session *s, int status, bool syntax)
 {
     lua_State *L = s->L;
@@ -218,7 +227,10 @@ void lg_report_error(struct lg_session *s, int status, bool syntax)
         lua_pushvalue(L, -3);
         if (lua_pcall(L, 2, 0, 0) != LUA_OK) lua_pop(L, 1);
     }
-    if (atomic_load(&s->interrupted)) s->error.name = "Interrupted";
+    if (atomic_load(&s->interrupted)) {
+        s->error.name = "Interrupted";
+        if (!s->plain && s->error.value && is_cut_short(s->error.value)) s->error.value = "interrupted";
+    }
     if (!s->error.value) s->error.value = "an error whose message could not be made";
     s->error.line = message_line(s, s->error.value);
     if (!s->error.line) s->error.line = s->frame_line;

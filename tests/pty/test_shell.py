@@ -105,6 +105,18 @@ def test_a_program_that_is_interrupted_ends_its_cell(terminal):
     t.shows("nil     exit    3", "3>")
 
 
+def test_lines_that_are_read_are_interrupted(terminal):
+    t = ready(terminal)
+    t.send("print 'reads' for line in io.lines() do print('<' .. line .. '>') end\r")
+    t.wait(lambda t: "reads" in t.lines())
+    t.send("one\r")
+    t.wait(lambda t: "<one>" in t.lines())
+    time.sleep(0.3)  # the next read has begun
+    t.send("\x03")
+    t.at_prompt(2)
+    assert "interrupted" in t.lines()
+
+
 def test_a_password_is_not_shown(terminal):
     t = ready(terminal)
     t.send("key = io.password('Key: ')\r")
