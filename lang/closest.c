@@ -45,7 +45,7 @@ static bool is_written(const char *synonym)
 #define BY_HAND "out: nothing takes gradients by itself, but dw = x.T:matmul(dy) for y = x:matmul(w)"
 /* clang-format off */
 static const char *const synonyms[][2] = {
-    {"arange", "gpu.range(0, n - 1), with both ends"}, {"astype", "to"}, {"tolist", "totable"}, {"numpy", "totable"}, {"random", "rand"},
+    {"arange", "gpu.range(0, n - 1), with both ends"}, {"tolist", "totable"}, {"numpy", "totable"}, {"random", "rand"},
     {"cat", "concatenate"}, {"concat", "concatenate"}, {"tensor", "array"}, {"Tensor", "array"},
     {"resize", "reshape"}, {"normal", "randn"}, {"power", "pow"}, {"multiply", "mul"}, {"subtract", "sub"},
     {"divide", "div"}, {"negative", "neg"}, {"copy", "clone"}, {"cuda", "x:to(\"cuda\")"}, {"cpu", "x:to(\"cpu\")"},
@@ -88,7 +88,7 @@ static const char *const synonyms[][2] = {
     {"loadtxt", "gpu.load"},
     {"genfromtxt", "gpu.load"}, {"fromfile", "gpu.load"}, {"savetxt", "gpu.save"}, {"savez", "gpu.save"},
     {"tofile", "gpu.save"}, {"dump", "gpu.save"}, {"frombuffer", "gpu.array"}, {"ravel", "x:flatten"},
-    {"astype", "x:to"}, {"swapaxes", "x:transpose"}, {"expand_dims", "x:unsqueeze"},
+    {"astype", "x:to(\"int32\")"}, {"swapaxes", "x:transpose"}, {"expand_dims", "x:unsqueeze"},
     {"repeat", "x:repeat_interleave"},
     {"expand_as", "x:broadcast_to"}, {"view_as", "x:reshape"},
     {"reshape_as", "x:reshape"}, {"resizeAs", "x:reshape"}, {"type_as", "x:to"}, {"int", "x:to(\"int32\")"},
@@ -166,7 +166,7 @@ static const char *const synonyms[][2] = {
     {"figure", "gpu.plot(x, y, {size = {800, 600}})"}, {"title", "gpu.plot(x, y, {title = \"...\"})"},
     {"legend", "gpu.plot{{x, y, label = \"...\"}}"}, {"subplots", "gpu.plot{{x, y}, {x, z}}, several series in one picture"},
     {"subplot", "gpu.plot{{x, y}, {x, z}}, several series in one picture"},
-    {"sqrtm", "v * w:sqrt():matmul(v.T), of a symmetric x and w, v = gpu.linalg.eigh(x)"},
+    {"sqrtm", "(v * w:sqrt()):matmul(v.T), of a symmetric x and w, v = gpu.linalg.eigh(x)"},
     {"hankel", "gpu.linalg.toeplitz(c:flip(), r):flip(1)"}, {"squareform", "x[{gpu.triu_indices(n, 1)}] = d"},
     {"einsum_path", "einsum, which finds the order of its products itself"},
     {"apply_over_axes", "x:sum({1, 2}, true)"}, {"addcdiv", "x + y / z"}, {"aminmax", "x:min(), x:max()"},
@@ -192,7 +192,8 @@ static const char *const synonyms[][2] = {
     {"smooth_l1_loss", "gpu.where(d:lt(1), d ^ 2 / 2, d - 0.5):mean(), with d = (x - y):abs()"},
     {"huber_loss", "gpu.where(d:lt(1), d ^ 2 / 2, d - 0.5):mean(), with d = (x - y):abs()"},
     {"__version__", "gpu.version"}, {"assert_allclose", "assert(gpu.allclose(x, y))"},
-    {"head", "x[\"1:5\"]"}, {"tail", "x[\"-5:\"]"},
+    {"isscalar", "type(x) == \"number\""}, {"iscomplexobj", "x.dtype:find(\"complex\") ~= nil"}, {"flags", "x:is_contiguous()"},
+    {"typename", "x.dtype"}, {"kl_div", "(y * (y:log() - x)):mean()"}, {"head", "x[\"1:5\"]"}, {"tail", "x[\"-5:\"]"},
     {"groupby", "x[g:eq(k)] for one group, g:bincount(0, x) / g:bincount() for the means of all"},
     {"managed", "gpu.zeros(n): arrays are on one device, and x:to(\"cpu\") copies"},
     {"managed_array", "gpu.zeros(n): arrays are on one device, and x:to(\"cpu\") copies"},

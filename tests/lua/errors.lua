@@ -167,6 +167,13 @@ t.test("names of NumPy and Torch", function()
     if type(got) == "number" then got = gpu.array({ got }) end
     if type(r[4]) == "number" then t.eq(#got, r[4]) else t.close(got:flatten(), r[4], 1e-5) end
   end
+  local root, symmetric = "(v * w:sqrt()):matmul(v.T)", gpu.array({ { 2, 1 }, { 1, 3 } }, "float64")
+  t.raises("it is written " .. root, function() return gpu.sqrtm end)
+  local w, v = gpu.linalg.eigh(symmetric)
+  root = assert(load("local v, w = ...\nreturn " .. root))(v, w)
+  t.close(root:matmul(root):flatten(), { 2, 1, 1, 3 }, 1e-12)
+  local names = { kl_div = "(y * (y:log() - x)):mean()", flags = "x:is_contiguous()", astype = 'x:to("int32")' }
+  for name, written in pairs(names) do t.raises("it is written " .. written, function() return x[name] end) end
   t.raises("it is written x:diagonal():sum()", function() return x.trace end)
   t.raises("it is written gpu.sparse.cg", function() return gpu.cg end)
   t.raises("did you mean 'todense'?", function() return gpu.sparse.eye(2).toarray end)
