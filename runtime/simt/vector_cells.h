@@ -198,9 +198,8 @@ TAG_LOOP words_of_lanes(uint32_t *written, uint32_t *read, const uint32_t *at, u
     return flags;
 }
 
-#ifndef __AVX512F__
-/* Where nothing scatters, gathers of tags, and of those of them that lanes share once more, take longer than one lane
- * after the other, whose words say whom they share them with. No lanes of a warp met. */
+/* One lane after the other, whose words say whom it shares them with: gathers of tags, and of those of them that lanes
+ * share once more, and what scatters them take longer. No lanes of a warp met. */
 static inline __attribute__((always_inline)) uint32_t write_by_lane(uint32_t *written, uint32_t r, uint32_t mine,
                                                                     const struct tag_rule *t)
 {
@@ -242,7 +241,6 @@ TAG_LOOP read_by_lanes(const uint32_t *written, uint32_t *read, const uint32_t *
         EACH_LANE(l, m) bad |= read_by_lane(written[at[l]], &read[at[l]], me + l, &t, &changed);
     return (bad ? CELLS_BAD : 0) | (changed ? CELLS_CHANGED : 0);
 }
-#endif
 
 /* Words of lanes m. `apart`: each lane touches another one. */
 static inline __attribute__((always_inline)) unsigned judge_list_of(uint32_t *written, uint32_t *read,
@@ -251,12 +249,7 @@ static inline __attribute__((always_inline)) unsigned judge_list_of(uint32_t *wr
                                                                     bool apart)
 {
     if (t->warp != t->now) return words_of_lanes(written, read, at, m, t, me, write, true, apart);
-#ifdef __AVX512F__
-    return write ? words_of_lanes(written, read, at, m, t, me, true, false, apart)
-                 : words_of_lanes(written, read, at, m, t, me, false, false, apart);
-#else
     return write ? write_by_lanes(written, read, at, m, t, me) : read_by_lanes(written, read, at, m, t, me);
-#endif
 }
 
 TAG_LOOP words_of_row(uint32_t *written, uint32_t *read, uint32_t m, unsigned shift, const struct tag_rule *t,

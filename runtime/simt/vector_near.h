@@ -1,6 +1,6 @@
 /* Words of shared memory that lanes touch, for vector_cells.h. Near each other, in the order of the lanes or against
  * it: where lines of tags are few, all of them are looked at, and which lanes have which word is known by bits. Else
- * tags are gathered and scattered. */
+ * lane by lane. */
 #ifndef SIMT_VECTOR_NEAR_H
 #define SIMT_VECTOR_NEAR_H
 
@@ -9,20 +9,7 @@ struct near_words { /* that lanes of a half touch */
     __m512i mine;   /* their tags, in order */
     uint64_t words; /* from `first` on, by bits */
     uint32_t first;
-    bool far; /* rather these, no two of them the same: */
-    __mmask16 lanes;
-    __m512i at;
 };
-
-/* Words that lie anywhere. False: some are the same. */
-static inline __attribute__((always_inline)) bool find_far(struct near_words *x, __mmask16 lanes, __m512i word,
-                                                           __m512i mine)
-{
-    __m512i before = _mm512_conflict_epi32(word);
-    *x = (struct near_words){.mine = mine, .far = true, .lanes = lanes, .at = word};
-    return !_mm512_mask_test_epi32_mask(lanes, before, before);
-}
-
 static inline __attribute__((always_inline)) bool find_near(struct near_words *x, const struct offsets *o, __mmask16 m,
                                                             __m512i from, __m512i mine, uint32_t many, bool write)
 {
@@ -34,20 +21,18 @@ static inline __attribute__((always_inline)) bool find_near(struct near_words *x
         return false;
     __m512i word = _mm512_maskz_compress_epi32(m, _mm512_srl_epi32(offset, _mm_cvtsi32_si128((int)o->log)));
     __m512i next = _mm512_alignr_epi32(word, word, 1);
-    const __m512i at = word, in_order = mine = _mm512_maskz_compress_epi32(m, mine);
+    mine = _mm512_maskz_compress_epi32(m, mine);
     uint32_t count = (uint32_t)__builtin_popcount(m), all = (1u << count) - 1, rest = all >> 1;
     if (_mm512_mask_cmpgt_epu32_mask((__mmask16)rest, word, next)) {
-        if (_mm512_mask_cmplt_epu32_mask((__mmask16)rest, word, next)) return find_far(x, (__mmask16)all, at, mine);
+        if (_mm512_mask_cmplt_epu32_mask((__mmask16)rest, word, next)) return false;
         /* the last lane first */
         __m512i back = _mm512_sub_epi32(_mm512_set1_epi32((int)count - 1), _mm512_loadu_si512(lanes_in_order));
         word = _mm512_permutexvar_epi32(back, word);
         mine = _mm512_permutexvar_epi32(back, mine);
     }
-    x->far = false;
     x->first = (uint32_t)_mm_cvtsi128_si32(_mm512_castsi512_si128(word)) & ~15u;
     word = _mm512_sub_epi32(word, _mm512_set1_epi32((int)x->first));
-    if (_mm512_mask_cmpgt_epu32_mask((__mmask16)all, word, _mm512_set1_epi32(63)))
-        return find_far(x, (__mmask16)all, at, in_order);
+    if (_mm512_mask_cmpgt_epu32_mask((__mmask16)all, word, _mm512_set1_epi32(63))) return false;
     uint32_t same = _mm512_mask_cmpeq_epi32_mask((__mmask16)rest, word, _mm512_alignr_epi32(word, word, 1));
     if (same && write) return false;
     if (same) { /* the first lane of those that read one word stands for all */
@@ -104,18 +89,6 @@ static inline __attribute__((always_inline)) unsigned judge_16(uint32_t *written
     return found;
 }
 
-/* Words here and there. */
-static inline __attribute__((always_inline)) unsigned
-judge_far(uint32_t *written, uint32_t *read, const struct near_words *x, const struct near_rule *t, bool write)
-{
-    const __m512i none = _mm512_setzero_si512();
-    __m512i w = _mm512_mask_i32gather_epi32(none, x->lanes, x->at, written, 4);
-    __m512i r = _mm512_mask_i32gather_epi32(none, x->lanes, x->at, read, 4);
-    unsigned found = judge_tags_16(&w, &r, x->lanes, x->mine, t, write);
-    if (write || found >> 16) _mm512_mask_i32scatter_epi32(write ? written : read, x->lanes, x->at, write ? w : r, 4);
-    return found;
-}
-
 static inline unsigned near_flags(unsigned found, bool write)
 {
     return (found & 0xffff ? CELLS_BAD : 0) | (write || found >> 16 ? CELLS_CHANGED : 0);
@@ -126,7 +99,6 @@ judge_half(uint32_t *written, uint32_t *read, const struct near_words *x, const 
 {
     const __m512i order = _mm512_loadu_si512(lanes_in_order);
     unsigned found = 0, before = 0;
-    if (x->far) return judge_far(written, read, x, t, write);
     written += x->first, read += x->first;
     for (uint64_t rest = x->words; rest; rest >>= 16, written += 16, read += 16) {
         const __mmask16 m = (__mmask16)rest;
@@ -156,21 +128,21 @@ static inline __attribute__((always_inline)) unsigned judge_halves(uint32_t *wri
     return near_flags(found, write);
 }
 
-static unsigned judge_near(uint32_t *written, uint32_t *read, const struct offsets *o, uint32_t m,
-                           const struct tag_rule *t, uint32_t me, bool write)
-{
-    if (t->warp != t->now) return CELLS_FAR;
-    return write ? judge_halves(written, read, o, m, t, me, true) : judge_halves(written, read, o, m, t, me, false);
-}
-#else
+#endif
+
 static unsigned judge_near(uint32_t *written, uint32_t *read, const struct offsets *o, uint32_t m,
                            const struct tag_rule *t, uint32_t me, bool write)
 {
     uint32_t at[SIMT_WARP], low = o->low >> o->log;
+#ifdef __AVX512F__
+    unsigned flags = t->warp != t->now ? CELLS_FAR
+                     : write           ? judge_halves(written, read, o, m, t, me, true)
+                                       : judge_halves(written, read, o, m, t, me, false);
+    if (flags != CELLS_FAR) return flags;
+#endif
     if (o->low & o->odd) return CELLS_FAR;
     if (!find_words(at, o->from, m, o->on - o->low, o->room, o->odd, o->log)) return CELLS_FAR;
     return judge_list_of(written + low, read + low, at, m, t, me, write, false);
 }
-#endif
 
 #endif
