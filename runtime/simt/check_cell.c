@@ -369,3 +369,14 @@ void simt_race_store(const struct access *a, uint64_t address, unsigned bytes, u
             store_of_kernel(p, &v, i->size);
         }
 }
+
+void simt_race_store_lanes(const struct access *a, uint32_t m)
+{
+    const struct insn *i = a->insn;
+    unsigned one = (unsigned)__builtin_ctz(m);
+    bool words = i->size == 4 && i->count == 1 && !(i->flags & F_WIDE) && !is_opaque(a);
+    char *to = place_in_host(a->at[one]);
+    const uint32_t *from = u32_at(a->regs, i->d);
+    EACH_LANE(l, words ? m : 0) store_of_kernel(to + (a->at[l] - a->at[one]), from + l, sizeof *from);
+    EACH_LANE(l, words ? 0 : m) simt_race_store(a, a->at[l], a->bytes, l);
+}

@@ -248,6 +248,8 @@ void simt_race_cells(const struct access *a, unsigned lane, bool shared, const s
 /* Stores `bytes` bytes at an address, those of the lanes from `lane` on, before the instruction does: who finds the
  * record of a write, on another host thread, finds its value too, and can tell that it would write the same. */
 void simt_race_store(const struct access *a, uint64_t address, unsigned bytes, unsigned lane);
+/* The same of lanes m, all in one line. */
+void simt_race_store_lanes(const struct access *a, uint32_t m);
 
 /* A race between these two: if one is a copy that goes on behind its instruction, this is the first. */
 void simt_tell_copy(const struct simt_check *c, struct simt_report *r, record me, record other, bool shared);

@@ -152,7 +152,7 @@ static bool touch_group(const struct access *a, struct line *l, uint32_t m, cons
     if (!words && may_get_cells(a, l)) words = cells_for(a, l, (unsigned)__builtin_ctz(m), now);
     const bool write = a->kind == ACCESS_WRITE;
     if (!words || !a->check->vectors->met(words, a->at, m, rule, write)) return false;
-    if (write && a->check->parallel) EACH_LANE(lane, m) simt_race_store(a, a->at[lane], a->bytes, lane);
+    if (write && a->check->parallel) simt_race_store_lanes(a, m);
     return true;
 }
 

@@ -210,7 +210,7 @@ static bool touch_some(const struct access *a, struct line *l, uint32_t m, unsig
     if (!write && is_settled(c, l, s.words)) return true;
     lock_line(c, l);
     bool ok = touch_strips(c, l, &s, now, write);
-    if (ok && write && c->parallel) EACH_LANE(k, m) simt_race_store(a, a->at[k], a->bytes, k);
+    if (ok && write && c->parallel) simt_race_store_lanes(a, m);
     unlock_line(c, l);
     return ok;
 }
