@@ -84,13 +84,18 @@ static int morphology(lua_State *L, const char *what, const char *order)
     check_structure(L, 2, a->ndim, what, &s);
     lua_Integer times = luaL_optinteger(L, 3, 1);
     luaL_argcheck(L, times >= 1, 3, "it is done once or more");
-    int at = push_mask(L, what);
-    for (; *order; order++)
-        for (lua_Integer i = 0; i < times; i++) {
+    lua_pushvalue(L, push_mask(L, what));
+    const int at = lua_gettop(L);
+    for (; *order; order++) {
+        bool changes = true;
+        for (lua_Integer i = 0; changes && i < times; i++) {
             lg_poll(L);
-            at = push_over(L, at, &s, *order == 'e' ? "logical_and" : "logical_or", 0, *order == 'd');
+            int next = push_over(L, at, &s, *order == 'e' ? "logical_and" : "logical_or", 0, *order == 'd');
+            changes = times == 1 || !lua_toboolean(L, lg_step(L, "equal", "vv", at, next));
+            lua_copy(L, next, at);
+            lua_settop(L, at);
         }
-    lua_pushvalue(L, at);
+    }
     return 1;
 }
 

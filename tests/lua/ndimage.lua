@@ -217,6 +217,10 @@ t.every("what it refuses", function(device)
   t.raises("the structure is empty", nd.binary_erosion, x, gpu.zeros(3, 3, device))
   t.raises("1 to 4 axes expected, not of 5", nd.label, gpu.ones(1, 1, 1, 1, 1, device))
   t.raises("once or more", nd.binary_dilation, x, nil, 0)
+  local spot = gpu.zeros({ 5, 6 }, device) -- it ends where nothing changes any more
+  spot[3][2] = 1
+  t.eq(nd.binary_dilation(spot, nil, 1 << 40):all(), true)
+  t.eq(nd.binary_closing(spot, nil, 1 << 40):any(), false)
   t.raises("complex", nd.gaussian_filter, gpu.complex(x, x), 1)
   t.raises("it is written gpu.ndimage.gaussian_filter", function() return gpu.gaussian_filter end)
   t.raises("gpu.ndimage has no function 'sobl'; did you mean 'sobel'?", function() return nd.sobl end)
