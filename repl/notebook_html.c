@@ -6,7 +6,9 @@
 static const char style_sheet[] =
     "<style>.cell{margin:1rem 0}.in{display:flex;gap:.6rem}.in .count{color:var(--dim);min-width:2.6rem;text-align:right;"
     "font:12px/1.45 ui-monospace,monospace;padding-top:1.25rem}.in pre{flex:1;min-width:0}.out{margin:.4rem 0 .4rem 3.2rem;"
-    "overflow-x:auto}.out .lunarray{font-size:13px;line-height:1.45}.out .lunarray :is(th,td){border:0}.out pre{padding:.1rem .8rem}.err pre{border-left:4px solid var(--c1)}.stderr pre{background:var(--box)}"
+    "overflow-x:auto}.out .lunarray{font-size:13px;line-height:1.45}.out .lunarray :is(th,td){border:0}"
+    ".out pre{padding:.1rem .8rem;white-space:pre-wrap}.err pre{border-left:4px solid var(--c1)}"
+    ".stderr pre{background:var(--box)}"
     "@media(max-width:40rem){.in .count{display:none}.out{margin-left:0}}</style>\n";
 
 /* With the plain text in place of it for who does not see it. */

@@ -588,7 +588,8 @@ def test_a_page_has_room_for_what_it_shows(browser, tmp_path):
     """A trace in a page of `lunarray --html`: no column is out of sight, and none so narrow that each word has a line."""
     script, page = tmp_path / "trace.lua", tmp_path / "trace.html"
     script.write_text("k = gpu.kernel [[ __global__ void total(const float *x, float *y) {\n  __shared__ float s[64];\n  s[threadIdx.x] = x[threadIdx.x] + 1;\n"
-                      "  y[threadIdx.x] = s[63 - threadIdx.x % 32];\n} ]]\ngpu.trace(k, 1, 64){warp = 1}(gpu.rand(64), gpu.zeros(64))\n")
+                      "  y[threadIdx.x] = s[63 - threadIdx.x % 32];\n} ]]\ngpu.trace(k, 1, 64){warp = 1}(gpu.rand(64), gpu.zeros(64))\n"
+                      "-- %%\nprint(('many words '):rep(50))\n")
     subprocess.run([os.environ.get("LUNARRAY", "build/lunarray"), f"--html={page}", str(script)], check=True, stdout=subprocess.DEVNULL)
     notebook = browser.current_window_handle
     browser.switch_to.new_window("tab")
@@ -596,5 +597,6 @@ def test_a_page_has_room_for_what_it_shows(browser, tmp_path):
     wide, room, heights = browser.execute_script(
         "const d = document.querySelector('.lunarray'); return [d.scrollWidth, d.clientWidth, [...d.querySelectorAll('tr')].map(r => r.offsetHeight)]")
     assert 0 < wide <= room and max(heights) < 4 * min(heights), (wide, room, heights)
+    assert browser.execute_script("const p = document.querySelector('.out pre'); return p.scrollWidth <= p.clientWidth && p.offsetHeight > 40")
     browser.close()
     browser.switch_to.window(notebook)
