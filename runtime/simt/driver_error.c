@@ -54,7 +54,7 @@
     X(CUDA_ERROR_NOT_FOUND, 500, "no such name")                                                                       \
     X(CUDA_ERROR_NOT_READY, 600, "not finished yet")                                                                   \
     X(CUDA_ERROR_ILLEGAL_ADDRESS, 700, "a kernel used an address outside of its memory")                               \
-    X(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, 701, "the block is larger than the kernel allows")                           \
+    X(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, 701, "the block needs more registers than there are")                        \
     X(CUDA_ERROR_LAUNCH_TIMEOUT, 702, "a kernel waits for something that will never happen")                           \
     X(CUDA_ERROR_LAUNCH_INCOMPATIBLE_TEXTURING, 703, "the kernel uses textures in another way")                        \
     X(CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED, 704, "access to the peer is on already")                                 \

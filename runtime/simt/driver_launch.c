@@ -153,8 +153,7 @@ CUresult simt_check_launch(const struct simt_kernel *k)
     if (b[0] > SIMT_MAX_THREADS || b[1] > SIMT_MAX_THREADS || b[2] > SIMT_MAX_BLOCK_Z) return CUDA_ERROR_INVALID_VALUE;
     unsigned long long threads = (unsigned long long)b[0] * b[1] * b[2];
     if (threads > SIMT_MAX_THREADS) return CUDA_ERROR_INVALID_VALUE;
-    if (threads > (unsigned)simt_function_info(k->function->function)->max_threads)
-        return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+    if (threads > (unsigned)simt_function_info(k->function->function)->max_threads) return CUDA_ERROR_INVALID_VALUE;
     if (k->shared > (size_t)k->function->max_dynamic) return CUDA_ERROR_INVALID_VALUE;
     if (!k->cooperative) return CUDA_SUCCESS;
     unsigned grid[3], cluster[3];

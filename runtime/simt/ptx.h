@@ -137,6 +137,7 @@ struct ptx_func {
         size_t count;
     } * branch_tables;
     size_t branch_table_count;                                /* .branchtargets */
+    size_t declared_returns;                                  /* of its declarations, in texts linked with its own */
     uint32_t max_threads[3], required_threads[3], min_blocks; /* .maxntid .reqntid .minnctapersm; 0 when not given */
     uint32_t max_registers;                                   /* .maxnreg, likewise */
     uint32_t cluster[3];                                      /* .reqnctapercluster; 0 when not given */

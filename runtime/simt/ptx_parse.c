@@ -389,8 +389,12 @@ static bool read_function(struct ptx_parser *p, bool is_entry, bool is_extern)
     } else if (!ptx_expect(p, ';')) {
         return false;
     }
+    if (!f.has_body) f.declared_returns = f.return_count;
     if (name->func >= 0) {
-        if (f.has_body) m->funcs[name->func] = f; /* in place of its declaration */
+        struct ptx_func *former = &m->funcs[name->func];
+        size_t declared = f.declared_returns > former->declared_returns ? f.declared_returns : former->declared_returns;
+        if (f.has_body) *former = f; /* in place of its declaration */
+        former->declared_returns = declared;
         return true;
     }
     m->funcs = ptx_grow(p, m->funcs, m->func_count, &p->func_room, sizeof f);

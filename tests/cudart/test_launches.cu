@@ -27,7 +27,7 @@ TEST(shapes_that_do_not_work)
     FAILS((set<<<0, 32>>>(p, 1)), cudaErrorInvalidConfiguration);
     FAILS((set<<<1, dim3(1, 1, 65)>>>(p, 1)), cudaErrorInvalidConfiguration);
     FAILS((set<<<dim3(1, 65536), 1>>>(p, 1)), cudaErrorInvalidConfiguration);
-    FAILS((small<<<1, 128>>>(p)), cudaErrorLaunchOutOfResources);
+    FAILS((small<<<1, 128>>>(p)), cudaErrorInvalidValue);
     FAILS((shared<<<1, 32, 64 << 10>>>(p)), cudaErrorInvalidValue);
     OK(cudaFuncSetAttribute(shared, cudaFuncAttributeMaxDynamicSharedMemorySize, 64 << 10));
     for (int i = 0; i < 32; i++) p[i] = i;

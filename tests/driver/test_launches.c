@@ -123,7 +123,7 @@ TEST(shapes_and_resources)
     CHECK_INT(cuLaunchKernel(dynamic, 1, 1, 1, 1025, 1, 1, 0, NULL, parameters, NULL), CUDA_ERROR_INVALID_VALUE);
     CHECK_INT(cuLaunchKernel(dynamic, 1, 70000, 1, 1, 1, 1, 0, NULL, parameters, NULL), CUDA_ERROR_INVALID_VALUE);
     OK(cuLaunchKernel(small, 1, 1, 1, 64, 1, 1, 0, NULL, NULL, NULL));
-    CHECK_INT(cuLaunchKernel(small, 1, 1, 1, 65, 1, 1, 0, NULL, NULL, NULL), CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+    CHECK_INT(cuLaunchKernel(small, 1, 1, 1, 65, 1, 1, 0, NULL, NULL, NULL), CUDA_ERROR_INVALID_VALUE);
     CHECK_INT(cuLaunchKernel(small, 1, 1, 1, 1, 1, 1, 0, (CUstream)m, NULL, NULL), CUDA_ERROR_INVALID_HANDLE);
     stop();
 }

@@ -339,6 +339,37 @@ TEST(several_texts_become_one_module)
     stop();
 }
 
+/* As with NVIDIA's linker, the texts need not agree on whether a function gives something. */
+TEST(a_function_of_another_text_gives_nothing)
+{
+    start();
+    const char *texts[][2] = {{"extern \"C\" __device__ int put(int *x);\n"
+                               "extern \"C\" __global__ void run(int *x) { int y = put(x); x[1] = y == y; }\n",
+                               "extern \"C\" __device__ void put(int *x) { *x = 7; }\n"},
+                              {"extern \"C\" __device__ int put(int *x, int y);\n"
+                               "extern \"C\" __global__ void run(int *x) { put(x, 1); }\n",
+                               "extern \"C\" __device__ void put(int *x) { *x = 7; }\n"}};
+    char *ptx[] = {compile(texts[0][0], true), compile(texts[0][1], true), compile(texts[1][0], true)};
+    CUmodule m = linked(ptx, 2, false);
+    CUdeviceptr x;
+    CUlinkState link;
+    void *cubin;
+    int out[2] = {0};
+    OK(cuMemAlloc(&x, sizeof out));
+    void *parameters[] = {&x};
+    OK(cuLaunchKernel(function_of(m, "run"), 1, 1, 1, 32, 1, 1, 0, NULL, parameters, NULL));
+    OK(cuMemcpyDtoH(out, x, sizeof out));
+    CHECK_INT(out[0], 7);
+    CHECK_INT(out[1], 1);
+    OK(cuLinkCreate(0, NULL, NULL, &link));
+    OK(cuLinkAddData(link, CU_JIT_INPUT_PTX, ptx[2], strlen(ptx[2]), "caller", 0, NULL, NULL));
+    OK(cuLinkAddData(link, CU_JIT_INPUT_PTX, ptx[1], strlen(ptx[1]), "callee", 0, NULL, NULL));
+    CHECK_INT(cuLinkComplete(link, &cubin, NULL), CUDA_ERROR_INVALID_PTX); /* their parameters differ */
+    OK(cuLinkDestroy(link));
+    for (int i = 0; i < 3; i++) free(ptx[i]);
+    stop();
+}
+
 TEST(the_device_runtimes_barrier_of_the_grid)
 {
     start();
