@@ -51,10 +51,10 @@ struct ptx_var { /* a .param, .shared, .local, .global or .const variable */
     char *name;
     enum ptx_space space;
     enum ptx_type type;
-    uint32_t align; /* bytes */
-    uint64_t size;  /* bytes; 0 for an extern array of unknown length (dynamic shared memory) */
-    uint32_t lanes; /* elements of a vector type, else 1 */
-    bool is_extern;
+    uint32_t align;          /* bytes */
+    uint64_t size;           /* bytes; 0 for an extern array of unknown length (dynamic shared memory) */
+    uint32_t lanes;          /* elements of a vector type, else 1 */
+    bool is_extern, is_weak; /* .weak or .common: another one of the name may be there */
     bool is_array;
     bool managed;      /* host code uses it, too */
     uint8_t *init;     /* `size` bytes, or NULL when not initialised */
@@ -115,6 +115,7 @@ struct ptx_insn {
 struct ptx_func {
     char *name;
     bool is_entry, is_extern; /* extern and forward declarations have no insns */
+    bool is_weak;             /* another one of the name may be there */
     bool has_body;
     struct ptx_var *params;
     size_t param_count;

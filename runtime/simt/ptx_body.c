@@ -163,11 +163,11 @@ static bool static_variable(struct ptx_parser *p, const struct ptx_name *name, s
 {
     const char *function = p->func->name, *local = unique_name(p, name, -1);
     if (!local) return false;
-    size_t room = strlen(function) + strlen(local) + 2;
-    v->name = ptx_new(p, room, 1);
-    if (!v->name) return false;
+    size_t index, room = strlen(function) + strlen(local) + 2;
+    if (!(v->name = ptx_new(p, room, 1))) return false;
     snprintf(v->name, room, "%s.%s", function, local);
-    return ptx_add_variable(p, v) && add_symbol(p, name, SYMBOL_STATIC, p->module->var_count - 1, 1);
+    v->is_weak = p->func->is_weak;
+    return ptx_add_variable(p, v, &index) && add_symbol(p, name, SYMBOL_STATIC, index, 1);
 }
 
 static bool local_variable(struct ptx_parser *p, const struct ptx_var *type)

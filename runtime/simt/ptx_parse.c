@@ -248,33 +248,38 @@ static bool read_file(struct ptx_parser *p)
 
 /* ---- variables ---- */
 
-bool ptx_add_variable(struct ptx_parser *p, const struct ptx_var *v)
+bool ptx_add_variable(struct ptx_parser *p, const struct ptx_var *v, size_t *index)
 {
     struct ptx_module *m = p->module;
     struct ptx_name *name = ptx_intern(p, v->name, strlen(v->name));
     if (!name) return false;
     if (name->var >= 0) { /* declared before */
         struct ptx_var *old = &m->vars[name->var];
-        bool both = !v->is_extern && !old->is_extern;
-        if (old->is_extern) *old = *v;
-        return !both || ptx_fail(p, "'%s' is defined twice", v->name);
+        if (!v->is_extern && !old->is_extern && !v->is_weak && !old->is_weak)
+            return ptx_fail(p, "'%s' is defined twice", v->name);
+        if (old->is_extern || (old->is_weak && !v->is_extern && !v->is_weak)) *old = *v;
+        *index = (size_t)name->var;
+        return true;
     }
     m->vars = ptx_grow(p, m->vars, m->var_count, &p->var_room, sizeof *v);
     if (!m->vars) return false;
+    *index = m->var_count;
     name->var = (long)m->var_count;
     m->vars[m->var_count++] = *v;
     return true;
 }
 
-static bool module_variable(struct ptx_parser *p, enum ptx_space space, bool is_extern)
+static bool module_variable(struct ptx_parser *p, enum ptx_space space, bool is_extern, bool is_weak)
 {
     struct ptx_var type, v;
+    size_t index;
     if (!ptx_variable_type(p, space, &type)) return false;
     do {
         v = type;
         if (!ptx_variable(p, false, &v)) return false;
         v.is_extern = is_extern;
-        if (!ptx_add_variable(p, &v)) return false;
+        v.is_weak = is_weak;
+        if (!ptx_add_variable(p, &v, &index)) return false;
     } while (ptx_accept(p, ','));
     return ptx_expect(p, ';');
 }
@@ -364,10 +369,10 @@ static void begin_function(struct ptx_parser *p, struct ptx_func *f)
     p->location = 0;
 }
 
-static bool read_function(struct ptx_parser *p, bool is_entry, bool is_extern)
+static bool read_function(struct ptx_parser *p, bool is_entry, bool is_extern, bool is_weak)
 {
     struct ptx_module *m = p->module;
-    struct ptx_func f = {.is_entry = is_entry, .is_extern = is_extern};
+    struct ptx_func f = {.is_entry = is_entry, .is_extern = is_extern, .is_weak = is_weak};
     begin_function(p, &f);
     if (!ptx_grow_table(p, (void **)&p->scope_parent, 0, &p->scope_room, sizeof(int))) return false;
     p->scope_parent[p->scope_count++] = -1;
@@ -382,9 +387,11 @@ static bool read_function(struct ptx_parser *p, bool is_entry, bool is_extern)
     f.name = name->text;
     if (ptx_is_char(p, '(') && !read_params(p, &f.params, &f.param_count)) return false;
     if (!read_tuning(p, &f)) return false;
+    const struct ptx_func *other = name->func >= 0 && m->funcs[name->func].has_body ? &m->funcs[name->func] : NULL;
+    if (other && is_weak && ptx_is_char(p, '{')) return ptx_skip_group(p, '{', '}');
     if (ptx_accept(p, '{')) {
         f.has_body = true;
-        if (name->func >= 0 && m->funcs[name->func].has_body) return ptx_fail(p, "'%s' is defined twice", f.name);
+        if (other && !other->is_weak) return ptx_fail(p, "'%s' is defined twice", f.name);
         if (!ptx_body(p)) return false;
     } else if (!ptx_expect(p, ';')) {
         return false;
@@ -473,20 +480,21 @@ static bool settle_aliases(struct ptx_parser *p)
 
 static bool read_directive(struct ptx_parser *p)
 {
-    bool is_extern = false;
+    bool is_extern = false, is_weak = false;
     while (ptx_is_dot(p, "visible") || ptx_is_dot(p, "extern") || ptx_is_dot(p, "weak") || ptx_is_dot(p, "common")) {
         if (ptx_is_dot(p, "extern")) is_extern = true;
+        if (ptx_is_dot(p, "weak") || ptx_is_dot(p, "common")) is_weak = true;
         if (!ptx_next(p)) return false;
     }
     if (p->token.kind != TOKEN_DOT) return ptx_expected(p, "a directive");
     struct token word = p->token;
     if (!ptx_next(p)) return false;
 #define IS(text) (word.length == strlen(text) && memcmp(word.start, text, word.length) == 0)
-    if (IS("entry")) return read_function(p, true, is_extern);
-    if (IS("func")) return read_function(p, false, is_extern);
-    if (IS("global")) return module_variable(p, PTX_GLOBAL, is_extern);
-    if (IS("const")) return module_variable(p, PTX_CONST, is_extern);
-    if (IS("shared")) return module_variable(p, PTX_SHARED, is_extern);
+    if (IS("entry")) return read_function(p, true, is_extern, is_weak);
+    if (IS("func")) return read_function(p, false, is_extern, is_weak);
+    if (IS("global")) return module_variable(p, PTX_GLOBAL, is_extern, is_weak);
+    if (IS("const")) return module_variable(p, PTX_CONST, is_extern, is_weak);
+    if (IS("shared")) return module_variable(p, PTX_SHARED, is_extern, is_weak);
     if (IS("version")) return read_version(p);
     if (IS("target")) return read_target(p);
     if (IS("file")) return read_file(p);

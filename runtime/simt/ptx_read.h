@@ -157,7 +157,7 @@ bool ptx_take_size(struct ptx_parser *p, uint64_t max, uint64_t *out); /* not ne
 bool ptx_variable_type(struct ptx_parser *p, enum ptx_space space, struct ptx_var *out);
 /* One variable, of which *v says the type, up to the ',' or ';' behind it. list: inside parentheses, no initialiser. */
 bool ptx_variable(struct ptx_parser *p, bool in_list, struct ptx_var *v);
-bool ptx_add_variable(struct ptx_parser *p, const struct ptx_var *v); /* to the module */
+bool ptx_add_variable(struct ptx_parser *p, const struct ptx_var *v, size_t *index); /* to the module */
 
 /* ---- ptx_parse.c ---- */
 enum ptx_type ptx_type_token(const struct ptx_parser *p); /* of a TOKEN_DOT, else PTX_NONE */

@@ -339,6 +339,55 @@ TEST(several_texts_become_one_module)
     stop();
 }
 
+/* What is weak, such as an instance of a template, may come with several texts; what is not weak goes before it. */
+TEST(texts_have_the_same_weak_names)
+{
+    start();
+    static const char shared[] =
+        "template<class T> __device__ __noinline__ T more(T x) {\n"
+        "  static __device__ T step = 2; return x + step;\n"
+        "}\n"
+        "template<class T> __global__ void both(T *x) { x[threadIdx.x] = more(x[threadIdx.x]); }\n"
+        "template __global__ void both<int>(int *);\n"
+        "extern \"C\" __global__ void %s(int *x) { *x = more(*x) * %d; }\n";
+    static const char strong[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
+                                 ".visible .global .u32 kept = 5;\n"
+                                 ".visible .func (.param .b32 r) pick() { .reg .b32 %a;\n"
+                                 "  ld.global.u32 %a, [kept]; st.param.b32 [r], %a; ret; }\n";
+    static const char weak[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
+                               ".weak .global .u32 kept = 6;\n.common .global .u32 room;\n"
+                               ".weak .func (.param .b32 r) pick() { .reg .b32 %a;\n"
+                               "  mov.u32 %a, 9; st.param.b32 [r], %a; ret; }\n"
+                               ".visible .entry pick_it(.param .u64 p) { .reg .b64 %p; .reg .b32 %a;\n"
+                               "  { .param .b32 v; call (v), pick, (); ld.param.b32 %a, [v]; }\n"
+                               "  ld.param.u64 %p, [p]; st.global.u32 [%p], %a; ret; }\n";
+    static const char again[] = ".version 8.0\n.target sm_80\n.address_size 64\n.common .global .u32 room;\n";
+    char text[2][800];
+    snprintf(text[0], sizeof text[0], shared, "first", 10);
+    snprintf(text[1], sizeof text[1], shared, "second", 100);
+    char *ptx[] = {compile(text[0], true), compile(text[1], true), (char *)strong, (char *)weak, (char *)again},
+         *late[] = {(char *)again, (char *)weak, (char *)strong};
+    CUmodule m = linked(ptx, 5, false), other = linked(late, 3, false);
+    CUdeviceptr x;
+    int out = 1;
+    OK(cuMemAlloc(&x, sizeof out));
+    OK(cuMemcpyHtoD(x, &out, sizeof out));
+    void *parameters[] = {&x};
+    OK(cuLaunchKernel(function_of(m, "first"), 1, 1, 1, 1, 1, 1, 0, NULL, parameters, NULL));
+    OK(cuLaunchKernel(function_of(m, "second"), 1, 1, 1, 1, 1, 1, 0, NULL, parameters, NULL));
+    OK(cuLaunchKernel(function_of(m, "_Z4bothIiEvPT_"), 1, 1, 1, 1, 1, 1, 0, NULL, parameters, NULL));
+    OK(cuMemcpyDtoH(&out, x, sizeof out));
+    CHECK_INT(out, (30 + 2) * 100 + 2);
+    for (int i = 0; i < 2; i++) {
+        OK(cuLaunchKernel(function_of(i ? other : m, "pick_it"), 1, 1, 1, 1, 1, 1, 0, NULL, parameters, NULL));
+        OK(cuMemcpyDtoH(&out, x, sizeof out));
+        CHECK_INT(out, 5);
+    }
+    free(ptx[0]);
+    free(ptx[1]);
+    stop();
+}
+
 /* As with NVIDIA's linker, the texts need not agree on whether a function gives something. */
 TEST(a_function_of_another_text_gives_nothing)
 {
