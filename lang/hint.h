@@ -58,8 +58,9 @@ bool lg_push_missing(lua_State *L, const char *code, size_t length);
  * compared; false: nothing is pushed. [raises] */
 bool lg_push_compared(lua_State *L, const char *code, size_t length, bool value);
 
-/* The first line of the code that asks a mask for one boolean, as `if x:gt(0) then` and `x:gt(0) and y:gt(0)` do; 0:
- * none. Of x:eq(0) only where x is a variable that has an array now: other objects have such a method, too. [raises] */
+/* The first line of the code that asks a mask for one boolean, as `if x:gt(0) then`, `x:gt(0) and y:gt(0)` and `m and
+ * n` do; 0: none. Of x:eq(0) only where x is a variable that has an array now: other objects have such a method, too.
+ * [raises] */
 int lg_find_truth(lua_State *L, const char *code, size_t length);
 
 #endif

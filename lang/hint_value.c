@@ -182,6 +182,15 @@ static bool gives_mask(lua_State *L, const struct lg_lexer *x, const struct lg_t
     return false;
 }
 
+/* Whether `and` stands between the names of two arrays alone: m and n. `or` is for x = x or gpu.zeros(3). */
+static bool joins_arrays(lua_State *L, struct lg_lexer x, const struct lg_token *owner, const struct lg_token *before)
+{
+    struct lg_token next, last = {0};
+    if (lg_token_is(&x, owner, ".") || lg_token_is(&x, owner, ":") || !lg_lexer_code(&x, &next)) return false;
+    bool ends = !lg_lexer_code(&x, &last) || last.end - last.start != 1 || !strchr(".:([{", x.text[last.start]);
+    return ends && names_array(L, x.text, before) && names_array(L, x.text, &next);
+}
+
 int lg_find_truth(lua_State *L, const char *code, size_t length)
 {
     struct lg_lexer x;
@@ -190,6 +199,7 @@ int lg_find_truth(lua_State *L, const char *code, size_t length)
     for (bool more = lg_lexer_code(&x, &t); more; more = lg_lexer_code(&x, &t)) {
         struct lg_lexer ahead = x;
         struct lg_token next;
+        if (t.keyword == LG_AND && joins_arrays(L, x, &owner, &before)) return t.line;
         if (lg_token_is(&x, &before, ":") && lg_lexer_code(&ahead, &next) && lg_token_is(&x, &next, "(") &&
             gives_mask(L, &x, &owner, &t)) {
             skip_call(&ahead, &next);

@@ -376,9 +376,10 @@ TEST(indices_and_lengths_that_give_nil_are_told_of)
 
 TEST(masks_where_a_boolean_is_wanted_are_warned_of)
 {
-    static const char *const warned[] = {"if x:gt(0) then end", "z = x:gt(0) and x:lt(3)",
-                                         "w = 1\nz = x:le(y:sum(2, true)) or y", "if x:eq(1) then end",
-                                         "z = x:ge((1)) and 1"};
+    static const char *const warned[] = {
+        "if x:gt(0) then end", "z = x:gt(0) and x:lt(3)", "w = 1\nz = x:le(y:sum(2, true)) or y",
+        "if x:eq(1) then end", "z = x:ge((1)) and 1",     "z = x[x and y]",
+        "z = x and y"};
     static const char *const plain[] = {"if x:gt(0):any() then end",
                                         "z = x:gt(0) & x:lt(3)",
                                         "if s:eq(1) and u:eq(2) then end",
@@ -386,7 +387,12 @@ TEST(masks_where_a_boolean_is_wanted_are_warned_of)
                                         "z = x[x:gt(0)] and 1",
                                         "z = x.gt",
                                         "z = x:gt(0)",
-                                        "s = 'x:gt(0) and y'"};
+                                        "s = 'x:gt(0) and y'",
+                                        "z = x or y",
+                                        "z = x and y:sum()",
+                                        "z = x and s",
+                                        "z = o.x and y",
+                                        "z = x and y[1]"};
     start();
     CHECK_STR(run("x = gpu.ones(2, 3) y = x u = nil s = setmetatable({}, {__index = {eq = print}}) o = {gt = print}"),
               "");
