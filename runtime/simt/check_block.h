@@ -82,6 +82,10 @@ struct access {
 struct pattern { /* which conditions hold, by bits */
     uint64_t held[CONDITIONS / 64];
 };
+struct patterns { /* of blocks that were right */
+    struct pattern of[KNOWN_PATTERNS];
+    _Atomic uint32_t count;
+};
 struct bounds { /* of the values of a term, both ends in it */
     int64_t low, high;
 };
@@ -89,20 +93,21 @@ struct steadiness {        /* check_steady.c */
     struct bounds *ranges; /* by term of the function, in all blocks */
     uint32_t *varying;     /* the terms that differ by block and are wanted */
     uint32_t varying_count;
-    struct pattern known[KNOWN_PATTERNS]; /* of blocks that were right in shared memory */
-    _Atomic uint32_t known_count;
+    struct patterns known; /* in shared memory */
 };
 #define MOST_EVEN 4
 struct even_array { /* check_even.c */
     uint64_t allocation;
     int64_t low, bytes; /* block 0's stretch of it, */
     int64_t by[3];      /* and how far a block's is from there, by its indices */
+    int64_t least, end; /* what block 0 may touch, whichever way its threads go */
 };
 struct evenness { /* of a launch's blocks */
     struct even_array of[MOST_EVEN];
     unsigned count;
-    _Atomic bool left;  /* one touched what is not of its stretch */
-    _Atomic bool right; /* one was right, and stayed there */
+    bool alike;            /* all go the same way; else where each condition is the same for a block and, */
+    int64_t beside;        /* on either side of it, the blocks that may touch its stretch */
+    struct patterns known; /* these stayed in theirs, too */
 };
 struct counters {         /* check_counters.c */
     uint32_t *last, room; /* by cell: the turn, and the thread that touched it last */
@@ -151,9 +156,11 @@ struct block {
     struct cell_table shared;  /* of the block's shared memory */
     uint32_t shared_turn;
     bool steady;    /* the block does in shared memory what another did that was right */
-    bool even;      /* likewise to arrays of global memory: check_even.c */
     bool patterned; /* its conditions come out the same for all threads, as here: check_steady.c */
     struct pattern pattern;
+    bool even;             /* likewise to arrays of global memory: check_even.c */
+    bool even_known, left; /* so do the conditions for those, as here; it touched what is not of its stretch */
+    struct pattern even_pattern;
     struct bounds *ranges; /* of the terms that conditions are made of; NULL: there are no conditions */
     uint32_t meetings;     /* of all its threads */
     bool flushed, excused; /* the cells were asked; what they say depends on values or on other blocks */

@@ -7,11 +7,11 @@
 /* When a launch starts: nothing but these instructions can touch the allocation. Is it such an array? */
 bool simt_even_add(const struct simt_sums *l, struct simt_check *c, uint64_t allocation, const uint32_t *pcs,
                    size_t count);
-/* Then, with what check_steady.c knows: there are none where ways of threads may depend on the block. */
+/* Then, with what check_steady.c knows: do ways of threads depend on the block, and how far does that matter? */
 void simt_even_begin(struct simt_check *c);
 void simt_even_start(struct block *b); /* a block begins: fills b->even */
 void simt_even_end(struct block *b);
-/* Was a block right there, of this launch? */
+/* Was one right there that did the same? */
 bool simt_even_quiet(const struct block *b, uint64_t allocation);
 /* Leaves of the span, where that is one of these arrays and none was right yet, the block's stretch, or notes that the
  * block goes elsewhere. */

@@ -361,6 +361,17 @@ void simt_counters_free(struct block *b);
 bool simt_steady_begin(struct simt_check *c); /* when a launch starts; false: no memory */
 /* Does a comparison come out the same wherever its terms are in these ranges? *held: how. */
 bool simt_steady_decide(const struct condition *c, struct bounds a, struct bounds b, bool wide, bool *held);
+/* The pattern of conditions in blocks of all these indices, or in all blocks. False: one differs among them, or among
+ * their threads. */
+struct block_range {
+    unsigned low[3], high[3];
+};
+bool simt_steady_pattern(struct block *b, uint32_t first, uint32_t count, const struct block_range *of,
+                         struct pattern *out);
+bool simt_steady_all(const struct simt_check *c, uint32_t first, uint32_t count, struct pattern *out);
+bool simt_steady_knows(const struct patterns *p, const struct pattern *one);
+/* Unless something was said of any block, or would have been of this one for other values or another order. */
+void simt_steady_learn(struct block *b, struct patterns *p, const struct pattern *one);
 void simt_steady_free(struct simt_check *c);
 bool simt_steady_new(struct block *b);   /* false: no memory */
 void simt_steady_start(struct block *b); /* a block begins: fills b->steady */

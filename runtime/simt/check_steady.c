@@ -109,19 +109,19 @@ static struct bounds of_parameter(const struct simt_check *c, const struct term 
     return (struct bounds){wide, wide};
 }
 
-/* In one block; in all of them where that is NULL. */
-static struct bounds of_special(const struct simt_check *c, enum special r, const unsigned *block)
+/* In these blocks; in all of them where that is NULL. */
+static struct bounds of_special(const struct simt_check *c, enum special r, const struct block_range *of)
 {
     const unsigned *size = c->launch->block, *grid = c->launch->grid;
     if (r <= SR_TID_Z) return (struct bounds){0, (int64_t)size[r - SR_TID_X] - 1};
     if (r <= SR_NTID_Z) return (struct bounds){size[r - SR_NTID_X], size[r - SR_NTID_X]};
     if (r >= SR_NCTAID_X) return (struct bounds){grid[r - SR_NCTAID_X], grid[r - SR_NCTAID_X]};
-    if (!block) return (struct bounds){0, (int64_t)grid[r - SR_CTAID_X] - 1};
-    return (struct bounds){block[r - SR_CTAID_X], block[r - SR_CTAID_X]};
+    if (!of) return (struct bounds){0, (int64_t)grid[r - SR_CTAID_X] - 1};
+    return (struct bounds){of->low[r - SR_CTAID_X], of->high[r - SR_CTAID_X]};
 }
 
 static struct bounds range_of(const struct simt_check *c, const struct bounds *ranges, const struct term *t,
-                              const unsigned *block)
+                              const struct block_range *of)
 {
     uint32_t first = c->launch->function->code->term_first;
     bool leaf = t->kind <= TERM_SPECIAL, unary = t->kind >= TERM_EXTEND_S && t->kind <= TERM_NARROW, wide = t->wide;
@@ -130,7 +130,7 @@ static struct bounds range_of(const struct simt_check *c, const struct bounds *r
     switch (t->kind) {
     case TERM_CONST: return (struct bounds){wide ? t->value : (int32_t)t->value, wide ? t->value : (int32_t)t->value};
     case TERM_PARAMETER: return of_parameter(c, t);
-    case TERM_SPECIAL: return of_special(c, (enum special)t->value, block);
+    case TERM_SPECIAL: return of_special(c, (enum special)t->value, of);
     case TERM_ADD: return added(a, b, wide);
     case TERM_SUB: return subtracted(a, b, wide);
     case TERM_MUL: return multiplied(a, b, wide);
@@ -168,24 +168,36 @@ bool simt_steady_decide(const struct condition *c, struct bounds a, struct bound
     return *held || a.low >= b.high;
 }
 
-static const struct condition *conditions_of(const struct simt_check *c)
+/* Where terms have these ranges. */
+static bool find_pattern(const struct simt_check *c, uint32_t first, uint32_t count, const struct bounds *ranges,
+                         struct pattern *out)
 {
-    return &c->program->conditions[c->launch->function->code->condition_first];
-}
-
-/* The pattern of blocks in which terms have these ranges. False: some condition differs among threads. */
-static bool find_pattern(const struct simt_check *c, const struct bounds *ranges, struct pattern *out)
-{
-    const struct function *f = c->launch->function->code;
-    const struct condition *all = conditions_of(c);
+    uint32_t term_first = c->launch->function->code->term_first;
+    const struct condition *all = &c->program->conditions[first];
     *out = (struct pattern){0};
-    for (uint32_t k = 0; k < f->condition_count; k++) {
+    for (uint32_t k = 0; k < count; k++) {
         bool held, wide = c->program->terms[all[k].a].wide;
-        uint32_t a = (uint32_t)all[k].a - f->term_first, b = (uint32_t)all[k].b - f->term_first;
+        uint32_t a = (uint32_t)all[k].a - term_first, b = (uint32_t)all[k].b - term_first;
         if (!simt_steady_decide(&all[k], ranges[a], ranges[b], wide, &held)) return false;
         out->held[k / 64] |= (uint64_t)held << k % 64;
     }
     return true;
+}
+
+bool simt_steady_all(const struct simt_check *c, uint32_t first, uint32_t count, struct pattern *out)
+{
+    return find_pattern(c, first, count, c->steady.ranges, out);
+}
+
+bool simt_steady_pattern(struct block *b, uint32_t first, uint32_t count, const struct block_range *of,
+                         struct pattern *out)
+{
+    const struct simt_check *c = b->check;
+    const struct steadiness *s = &c->steady;
+    const struct term *terms = &c->program->terms[c->launch->function->code->term_first];
+    for (uint32_t k = 0; count && k < s->varying_count; k++)
+        b->ranges[s->varying[k]] = range_of(c, b->ranges, &terms[s->varying[k]], of);
+    return find_pattern(c, first, count, b->ranges, out);
 }
 
 /* ---- a launch ---- */
@@ -203,7 +215,7 @@ static void find_varying(const struct simt_check *c, struct steadiness *s, uint8
     const struct function *f = c->launch->function->code;
     const struct term *terms = &c->program->terms[f->term_first];
     uint32_t count = f->term_end - f->term_first;
-    want_terms(f, conditions_of(c), f->condition_count, marks);
+    want_terms(f, &c->program->conditions[f->condition_first], f->condition_count, marks);
     want_terms(f, &c->program->conditions[f->even_first], f->even_count, marks);
     for (uint32_t k = count; k-- > 0;) {
         const struct term *t = &terms[k];
@@ -263,22 +275,14 @@ bool simt_steady_new(struct block *b)
 void simt_steady_start(struct block *b)
 {
     struct simt_check *c = b->check;
-    struct steadiness *s = &c->steady;
     const struct function *f = c->launch->function->code;
-    b->steady = false;
+    struct block_range here;
+    memcpy(here.low, b->worker->block, sizeof here.low);
+    memcpy(here.high, b->worker->block, sizeof here.high);
     b->meetings = 0;
-    b->patterned = f->steady && f->condition_count <= CONDITIONS && !simt_reach_kept(b);
-    memset(&b->pattern, 0, sizeof b->pattern);
-    if (b->patterned && f->condition_count) {
-        for (uint32_t k = 0; k < s->varying_count; k++) {
-            uint32_t term = s->varying[k];
-            b->ranges[term] = range_of(c, b->ranges, &c->program->terms[f->term_first + term], b->worker->block);
-        }
-        b->patterned = find_pattern(c, b->ranges, &b->pattern);
-    }
-    uint32_t known = b->patterned ? atomic_load_explicit(&s->known_count, memory_order_acquire) : 0;
-    for (uint32_t k = 0; k < known && !b->steady; k++)
-        b->steady = !memcmp(&s->known[k], &b->pattern, sizeof b->pattern);
+    b->patterned = f->steady && f->condition_count <= CONDITIONS && !simt_reach_kept(b) &&
+                   simt_steady_pattern(b, f->condition_first, f->condition_count, &here, &b->pattern);
+    b->steady = b->patterned && simt_steady_knows(&c->steady.known, &b->pattern);
 }
 
 /* Some threads meet, and know more from then on: they may have stored to all words that they read. Or the block tells
@@ -303,23 +307,32 @@ void simt_steady_met(struct block *b)
         if (p->still[k].epoch == b->meetings) b->patterned = simt_shared_whole(b, &p->shared[p->still[k].variable]);
 }
 
-/* Was nothing said of any block, nor would have been of this one for other values or another order of blocks? */
+bool simt_steady_knows(const struct patterns *p, const struct pattern *one)
+{
+    uint32_t count = atomic_load_explicit(&p->count, memory_order_acquire);
+    for (uint32_t k = 0; k < count; k++)
+        if (!memcmp(&p->of[k], one, sizeof *one)) return true;
+    return false;
+}
+
+void simt_steady_learn(struct block *b, struct patterns *p, const struct pattern *one)
+{
+    struct simt_check *c = b->check;
+    if (b->worker->fault.kind || atomic_load(&b->worker->run->fault_block) != UINT64_MAX) return; /* it may not end */
+    if (b->excused) return;
+    pthread_mutex_lock(&c->lock);
+    uint32_t count = atomic_load_explicit(&p->count, memory_order_relaxed);
+    if (!c->report_count && !c->more && count < KNOWN_PATTERNS && !simt_steady_knows(p, one)) {
+        p->of[count] = *one;
+        atomic_store_explicit(&p->count, count + 1, memory_order_release);
+    }
+    pthread_mutex_unlock(&c->lock);
+}
+
 void simt_steady_end(struct block *b)
 {
     struct simt_check *c = b->check;
-    struct steadiness *s = &c->steady;
-    const struct worker *k = b->worker;
     simt_steady_leave(b);
-    if (b->steady || !b->patterned) return;
-    if (k->fault.kind || atomic_load(&k->run->fault_block) != UINT64_MAX) return; /* it may not have ended */
-    if (b->excused || (b->flushed && c->releases_some)) return;
-    pthread_mutex_lock(&c->lock);
-    uint32_t known = atomic_load_explicit(&s->known_count, memory_order_relaxed);
-    bool wanted = !c->report_count && !c->more && known < KNOWN_PATTERNS;
-    for (uint32_t n = 0; n < known; n++) wanted &= memcmp(&s->known[n], &b->pattern, sizeof b->pattern) != 0;
-    if (wanted) {
-        s->known[known] = b->pattern;
-        atomic_store_explicit(&s->known_count, known + 1, memory_order_release);
-    }
-    pthread_mutex_unlock(&c->lock);
+    if (!b->steady && b->patterned && !(b->flushed && c->releases_some))
+        simt_steady_learn(b, &c->steady.known, &b->pattern);
 }

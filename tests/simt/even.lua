@@ -99,12 +99,38 @@ case("blocks along two axes", nil, "int j = t + 64 * (b + 3 * blockIdx.y); x[j] 
 case("blocks along two axes, by columns", nil, "int j = t + 64 * (4 * b + blockIdx.y); x[j] = t; MEET; if (l) out[j] = x[j - 1]; MEET;", nil, { 3, 4 })
 case("blocks along an axis that go to one place", "race", "x[i] = t + blockIdx.y; MEET; if (l) out[i] = x[i - 1]; MEET;", nil, { 12, 2 }, 2)
 
+-- Blocks of which some go another way.
+local sum = "MEET; for (int s = 8; s; s /= 2) { if (l < s && i + s < n - 77) x[i] += x[i + s]; MEET; } out[i] = x[i];"
+case("a sum up to a place in the last block but one", nil, "if (i < n - 77) x[i] = t; " .. sum)
+case("a sum that the last block but one makes too far", "race",
+  "if (i < n - 77) x[i] = t; MEET; if (b == 10 && l == 3) x[i + 12] = 0; " .. sum:sub(6))
+case("a load where only the last block comes", "race", "x[i] = t; if (i >= n - 64 && l < 8) out[i] = x[i + 8]; MEET;")
+case("a load where all but the first block come", "race", "x[i] = t; if (b && l < 8) out[i] = x[i + 8]; MEET;")
+case("a load where blocks come that are not the last two", "race", "x[i] = t; if (i < n - 100 && l < 8) out[i] = x[i + 8]; MEET;")
+case("a store of the last block to the one before", "race", "x[i] = t; MEET; if (b == 11 && !t) x[i - 1] = 0; MEET;")
+case("a store of the last block to the third before", "race", "x[i] = t; MEET; if (b == 11 && !t) x[i - 160] = 0; MEET;")
+case("a load of the last block from the one before", "race", "x[i] = t; MEET; if (b == 11 && !t) out[i] = x[i - 1]; MEET;")
+case("a store of a block between to the next", "race", "x[i] = t; MEET; if (b == 7 && t == 63) x[i + 1] = 9; MEET;")
+case("a store of a block between to the next row's first", "race",
+  "int j = t + 64 * (b + 3 * blockIdx.y); x[j] = t; MEET; if (b == 2 && blockIdx.y == 2 && t == 63) x[j + 1] = 9; MEET;", nil, { 3, 4 })
+case("stores of each row's last block to the next row's first", "race",
+  "int j = t + 64 * (b + 3 * blockIdx.y); x[j] = t; MEET; if (b == 2 && t == 63) x[j + 1] = 9; MEET;", nil, { 3, 4 })
+case("ways along two axes", nil,
+  "int j = t + 64 * (b + 3 * blockIdx.y); if (b || blockIdx.y < 2) x[j] = t; MEET; if (blockIdx.y != 3 && l) out[j] = x[j - l]; MEET;", nil, { 3, 4 })
+case("ways along two axes, one of which is wrong", "race",
+  "int j = t + 64 * (b + 3 * blockIdx.y); if (b || blockIdx.y < 2) x[j] = t; if (blockIdx.y == 3 && l) out[j] = x[j - l]; MEET;", nil, { 3, 4 })
+
+local many = {}
+for k = 1, 300 do many[k] = ("if (i < n - %d) out[i] = v++;"):format(2 * k) end
+case("more conditions than are looked at", "race", "x[i] = t; " .. table.concat(many) .. " MEET; if (l < 8 && b == 11) out[i] = x[i + 8] + x[i + 16]; MEET;")
+
 -- Programs at random, beside ones that memory might lead elsewhere, of which each block is looked at.
 local seed, count = tonumber(os.getenv "LUNARRAY_SEED") or 1, tonumber(os.getenv "LUNARRAY_PROGRAMS") or t.brief(40, 10)
 local function pick(of) return of[math.random(#of)] end
-local function place() return pick { "i", "i", "i", "i + 8", "i + 4", "i - 1", "i ^ 1", "i - l", "i + 15 - 2 * l", "i + 16" } end
+local function place() return pick { "i", "i", "i", "i + 8", "i + 4", "i - 1", "i ^ 1", "i - l", "i + 15 - 2 * l", "i + 16", "i + 64", "i - 50", "i + 130" } end
 local function statement()
-  local guard = pick { "", "", "if (l < 8) ", "if (l) ", "if (l < 4) ", "if (t == 37) ", "if (t < 32) ", "if (i < n) ", "if (!(l & 7)) " }
+  local guard = pick { "", "", "if (l < 8) ", "if (l) ", "if (l < 4) ", "if (t == 37) ", "if (t < 32) ", "if (i < n) ", "if (!(l & 7)) ",
+    "if (i < n - 77) ", "if (b == 10) ", "if (b > 2 && l) ", "if (b) ", "if (i >= n && t < 20) " }
   return pick { "MEET;", "MEET;", "__syncwarp();", "__syncthreads();",
     guard .. "x[" .. place() .. "] = t;", guard .. "v += x[" .. place() .. "];", guard .. "x[i] += x[" .. place() .. "];",
     "for (int s = 8; s; s /= 2) { if (l < s) x[i] += x[i + s]; MEET; }" }
