@@ -405,7 +405,12 @@ ROWS_OPS(ROWS)
     {                                                                                                                  \
         SUM sums[KN_WIDE_LANES];                                                                                       \
         EACH_LANE(k) sums[k] = lanes[k];                                                                               \
-        for (size_t i = 0; i < n; i += KN_WIDE_LANES) EACH_LANE(k) sums[k] += (SUM)values[i + (size_t)k];              \
+        const size_t ahead = KN_AHEAD_IN(n * sizeof(TYPE));                                                            \
+        for (size_t i = 0; i < n; i += KN_WIDE_LANES) {                                                                \
+            for (size_t k = 0; k < KN_WIDE_LANES * sizeof(TYPE); k += KN_LINE)                                         \
+                __builtin_prefetch((const char *)(values + i) + ahead + k);                                            \
+            EACH_LANE(k) sums[k] += (SUM)values[i + (size_t)k];                                                        \
+        }                                                                                                              \
         EACH_LANE(k) lanes[k] = sums[k];                                                                               \
     }                                                                                                                  \
     static void sum_two_##class(SUM * lanes, const TYPE *values, const TYPE *others, size_t n)                         \
@@ -413,7 +418,12 @@ ROWS_OPS(ROWS)
         SUM sums[KN_WIDE_LANES], of_others[KN_WIDE_LANES];                                                             \
         EACH_LANE(k) sums[k] = lanes[k];                                                                               \
         EACH_LANE(k) of_others[k] = lanes[KN_WIDE_LANES + k];                                                          \
+        const size_t ahead = KN_AHEAD_IN(n * sizeof(TYPE));                                                            \
         for (size_t i = 0; i < n; i += KN_WIDE_LANES) {                                                                \
+            for (size_t k = 0; k < KN_WIDE_LANES * sizeof(TYPE); k += KN_LINE) {                                       \
+                __builtin_prefetch((const char *)(values + i) + ahead + k);                                            \
+                __builtin_prefetch((const char *)(others + i) + ahead + k);                                            \
+            }                                                                                                          \
             EACH_LANE(k) sums[k] += (SUM)values[i + (size_t)k];                                                        \
             EACH_LANE(k) of_others[k] += (SUM)others[i + (size_t)k];                                                   \
         }                                                                                                              \

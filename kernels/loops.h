@@ -64,7 +64,13 @@ struct kn_lines {
 typedef void kn_slopes_loop(void *slopes, const struct kn_lines *l);
 typedef void kn_lines_loop(void *out, const void *values, const int64_t *places, const struct kn_lines *l,
                            size_t count);
-#define KN_SUMMED_ROWS 4
+/* Bytes ahead at which memory is asked for that is read from end to end: processors do so less far ahead by themselves,
+ * and have less of it on its way. Loops over many bytes do not stop at their end, since mostly more follow. */
+#define KN_AHEAD           8192
+#define KN_AHEAD_LEAST     65536
+#define KN_AHEAD_IN(bytes) ((bytes) >= KN_AHEAD_LEAST ? KN_AHEAD : 0)
+
+#define KN_SUMMED_ROWS     4
 /* Adds the n values of each of `rows` rows, 1 to KN_SUMMED_ROWS, that are `stride` apart to KN_WIDE_LANES lanes of its
  * own, doubles or int64, of which all but `seen` values of a row are to come: value i goes to lane i modulo their
  * number. */
@@ -118,7 +124,7 @@ struct kn_loops {
     kn_convert_loop *convert[KN_CLASS_COUNT][RT_DTYPE_COUNT];
     kn_rows_loop
         *rows[KN_OP_COUNT][KN_CLASS_COUNT]; /* for the sums, products and extremes of most classes; else NULL */
-    kn_extreme_loop *least[KN_CLASS_COUNT], *greatest[KN_CLASS_COUNT]; /* NULL for bools, uint64 and complex numbers */
+    kn_extreme_loop *least[KN_CLASS_COUNT], *greatest[KN_CLASS_COUNT]; /* NULL for bools and complex numbers */
     kn_first_loop *first[KN_CLASS_COUNT];                              /* NULL for bools and complex numbers */
     kn_search_loop *search_least[KN_CLASS_COUNT], *search_greatest[KN_CLASS_COUNT]; /* likewise */
     kn_sum_wide_loop *sum_wide[KN_CLASS_COUNT];                                     /* of float32, float64 and int64 */

@@ -41,6 +41,7 @@
 #define KEEP_I32(op, a, b, BEFORE) KEEP_INTS(epi32, op, a, b)
 #define KEEP_F64(op, a, b, BEFORE) KEEP_FLOATS(pd, __m512d, op, a, b)
 #define KEEP_I64(op, a, b, BEFORE) KEEP_INTS(epi64, op, a, b)
+#define KEEP_U64(op, a, b, BEFORE) KEEP_INTS(epu64, op, a, b)
 #else
 typedef int32_t lane_bits_32 __attribute__((vector_size(LANE_BYTES)));
 typedef int64_t lane_bits_64 __attribute__((vector_size(LANE_BYTES)));
@@ -48,6 +49,7 @@ typedef int64_t lane_bits_64 __attribute__((vector_size(LANE_BYTES)));
 #define KEEP_I32(op, a, b, BEFORE) KEEP_BEST(a, b, lane_bits_32, BEFORE)
 #define KEEP_F64(op, a, b, BEFORE) KEEP_BEST(a, b, lane_bits_64, BEFORE)
 #define KEEP_I64(op, a, b, BEFORE) KEEP_BEST(a, b, lane_bits_64, BEFORE)
+#define KEEP_U64(op, a, b, BEFORE) KEEP_BEST(a, b, lane_bits_64, BEFORE)
 #endif
 /* Four times 64 bytes of lanes, which stay in registers; then one, whose last values may be those that it has had
  * already. Of the last lanes those of floats, which take more than an instruction each, are combined in pairs of
@@ -61,6 +63,7 @@ typedef int64_t lane_bits_64 __attribute__((vector_size(LANE_BYTES)));
         typedef TYPE lanes_4 __attribute__((vector_size(16)));                                                         \
         typedef BITS bits_4 __attribute__((vector_size(16)));                                                          \
         const size_t lane = LANE_BYTES / sizeof(TYPE), width = 64 / sizeof(TYPE), step = 4 * width;                    \
+        const bool floats = (TYPE)0.5 != 0;                                                                            \
         const TYPE *from = values;                                                                                     \
         TYPE best = from[0];                                                                                           \
         if (n < width) {                                                                                               \
@@ -75,8 +78,10 @@ typedef int64_t lane_bits_64 __attribute__((vector_size(LANE_BYTES)));
         FROM_TO(k, 0, PIECES) memcpy(&all[k], from + k * lane, sizeof next);                                           \
         if (n >= step) {                                                                                               \
             FROM_TO(k, PIECES, 4 * PIECES) memcpy(&all[k], from + k * lane, sizeof next);                              \
+            const size_t ahead = KN_AHEAD_IN(n * sizeof(TYPE));                                                        \
             for (i = step; n - i >= step; i += step) FROM_TO(k, 0, 4 * PIECES)                                         \
                 {                                                                                                      \
+                    if (floats) __builtin_prefetch((const char *)(from + i + k * lane) + ahead);                       \
                     memcpy(&next, from + i + k * lane, sizeof next);                                                   \
                     KEEP_##CLASS(op, all[k], next, BEFORE);                                                            \
                 }                                                                                                      \
@@ -92,7 +97,6 @@ typedef int64_t lane_bits_64 __attribute__((vector_size(LANE_BYTES)));
         }                                                                                                              \
         KEEP_HALF(all, half, bits_2, BEFORE);                                                                          \
         KEEP_HALF(half, quarter, bits_4, BEFORE);                                                                      \
-        const bool floats = (TYPE)0.5 != 0;                                                                            \
         const size_t rounds = floats ? width / 8 : 0;                                                                  \
         FROM_TO(round, 0, rounds)                                                                                      \
         {                                                                                                              \
@@ -109,13 +113,16 @@ EXTREME(least_F32, float, int32_t, <, F32, min)
 EXTREME(least_F64, double, int64_t, <, F64, min)
 EXTREME(least_I32, int32_t, int32_t, <, I32, min)
 EXTREME(least_I64, int64_t, int64_t, <, I64, min)
+EXTREME(least_U64, uint64_t, int64_t, <, U64, min)
 EXTREME(greatest_F32, float, int32_t, >, F32, max)
 EXTREME(greatest_F64, double, int64_t, >, F64, max)
 EXTREME(greatest_I32, int32_t, int32_t, >, I32, max)
 EXTREME(greatest_I64, int64_t, int64_t, >, I64, max)
+EXTREME(greatest_U64, uint64_t, int64_t, >, U64, max)
 #define EXTREMES(name)                                                                                                 \
     {                                                                                                                  \
-        [KN_F32] = name##_F32, [KN_F64] = name##_F64, [KN_I32] = name##_I32, [KN_I64] = name##_I64                     \
+        [KN_F32] = name##_F32, [KN_F64] = name##_F64, [KN_I32] = name##_I32, [KN_I64] = name##_I64,                    \
+        [KN_U64] = name##_U64                                                                                          \
     }
 
 /* A vector of columns at a time, of which the last may have columns that have seen these rows already: nothing in them

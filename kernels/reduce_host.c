@@ -176,6 +176,14 @@ const char *kn_reduce_stored_chunk(const struct kn_reduce_pass *p, size_t item, 
     return kn_reduce_chunk_of_leaf(p, 0, item, length);
 }
 
+/* Before so many bytes of an item, one of many behind each other, are read: asks for what lies some items ahead. Of
+ * long ones the loops do so. */
+static void ask_ahead(const struct kn_reduce_pass *p, const char *at, size_t bytes)
+{
+    if (bytes >= KN_AHEAD_LEAST || p->r->count * p->r->length < KN_REDUCE_FAR / (int64_t)p->value) return;
+    for (size_t k = 0; k < bytes; k += KN_LINE) __builtin_prefetch(at + KN_AHEAD + k);
+}
+
 static kn_extreme_loop *extreme_loop(const struct kn_reduce_pass *p)
 {
     const struct kn_loops *l = p->plan->loops;
@@ -285,6 +293,7 @@ static void chunk_piece(void *context, size_t begin, size_t end, int worker)
             kn_reduce_count_item(p, item);
         } else if (extreme) {
             const char *at = kn_reduce_stored_chunk(p, item, &length);
+            ask_ahead(p, at, length * p->value);
             extreme(to, at, length);
             if (first) {
                 p->index[item] = (int64_t)first(at, to, length);

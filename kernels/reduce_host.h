@@ -6,6 +6,8 @@
 #include "kernels/host.h"
 #include "kernels/reduce.h"
 
+#define KN_REDUCE_FAR 4194304 /* bytes that no nearer cache keeps */
+
 struct kn_reduce_pass {
     const struct kn_reducer *r;
     const struct kn_plan *plan;

@@ -5,10 +5,9 @@
 #include "runtime/interrupt.h"
 #include "runtime/threads.h"
 
-#define STRIP         1024    /* bytes of each row that are combined before those after them are asked for */
-#define FAR           4194304 /* bytes that no nearer cache keeps */
-#define WIDE          2048    /* rows that fewer ones are made into */
-#define LEAST_WIDENED 65536   /* elements, at 16 of each of those at least */
+#define STRIP         1024  /* bytes of each row that are combined before those after them are asked for */
+#define WIDE          2048  /* rows that fewer ones are made into */
+#define LEAST_WIDENED 65536 /* elements, at 16 of each of those at least */
 
 bool kn_reduce_widens(const struct kn_reducer *r)
 {
@@ -90,7 +89,7 @@ static int64_t combine_group(const struct kn_reduce_pass *p, struct kn_walk *w, 
     int64_t together = p->plan->slots == 0 && p->r->leaves[0].row.ndim == 1 ? KN_COMBINED_ROWS : 1;
     int64_t count = p->r->length - i < KN_GROUP ? p->r->length - i : KN_GROUP, k = 0;
     bool far = asks_ahead() && together > 1 && n * p->value >= 4 * STRIP &&
-               p->r->count * p->r->length >= FAR / (int64_t)p->value;
+               p->r->count * p->r->length >= KN_REDUCE_FAR / (int64_t)p->value;
     while (k < count) {
         shift_in_rows(p, i + k, n, w);
         const void *values = kn_walk_evaluate(w, n, NULL);

@@ -113,6 +113,27 @@ static void sum_stored(struct sums *s, const char *values, ptrdiff_t stride, siz
     } while ((left -= some) > 0);
 }
 
+/* The sums of some rows of n numbers in memory, `stride` numbers apart, KN_SUMMED_ROWS at most; those of no more than a
+ * block are what their lanes have. */
+static void sum_some(enum kn_class part, const char *values, ptrdiff_t stride, size_t rows, size_t n, union lane *found)
+{
+    if (part == KN_F64 && n > BLOCK) {
+        struct sums s;
+        start_sums(&s, part, 1, rows);
+        sum_stored(&s, values, stride, n);
+        for (size_t i = 0; i < rows; i++) found[i] = *sum_of(&s, i);
+        return;
+    }
+    union lane lanes[KN_SUMMED_ROWS * KN_WIDE_LANES];
+    clear_lanes(part, lanes, rows * KN_WIDE_LANES);
+    kn_host_loops()->sum_wide[part](lanes, 0, values, stride, rows, n);
+    for (size_t i = 0; i < rows; i++) {
+        fold_all_lanes(part, lanes + i * KN_WIDE_LANES);
+        settle_nan(part, lanes + i * KN_WIDE_LANES);
+        found[i] = lanes[i * KN_WIDE_LANES];
+    }
+}
+
 static bool stored(const struct kn_reduce_pass *p)
 {
     return p->plan->slots == 0 && p->r->program.leaves == 1 && p->plan->linear[0];
@@ -184,12 +205,20 @@ static void sum_items(const struct kn_reduce_pass *p, size_t item, size_t apart,
     struct sums s;
     size_t length;
     int leaf[2];
+    if (stored(p) && p->parts == 1) {
+        const char *values = kn_reduce_stored_chunk(p, item, &length);
+        union lane found[KN_SUMMED_ROWS];
+        sum_some(p->part, values, stride, rows, length, found);
+        for (size_t i = 0; i < rows; i++)
+            memcpy(p->partial + (item + i * apart) * p->partial_value, found + i, p->partial_value);
+        return;
+    }
     start_sums(&s, p->part, p->parts, rows);
-    if (are_products(p, leaf)) {
-        sum_products(&s, p, item, leaf);
-    } else if (stored(p)) {
+    if (stored(p)) {
         const char *values = kn_reduce_stored_chunk(p, item, &length);
         sum_stored(&s, values, stride, length * p->parts);
+    } else if (are_products(p, leaf)) {
+        sum_products(&s, p, item, leaf);
     } else {
         sum_computed(&s, p, item, scratch);
     }
@@ -212,39 +241,21 @@ static bool side_by_side(const struct kn_reduce_pass *p, size_t item, size_t apa
 
 /* Where elements are stored, the items are read as this many streams, each from one item on to the next: processors
  * fetch ahead along a few long streams better than along many short ones. AMD's do so best along two, line by line,
- * where items are not so short that four together are sooner summed up. */
-#define SHORT_ITEM 128 /* numbers of an item, of which a complex one has two */
+ * where items are not so short that four together are sooner summed up, as more of those are that caches have. */
+#define SHORT_ITEM   64 /* numbers of an item, of which a complex one has two */
+#define SHORT_CACHED 128
 static size_t streams(const struct kn_reduce_pass *p, size_t item)
 {
     if (!stored(p)) return 1;
 #if defined __x86_64__
     size_t length;
     kn_reduce_stored_chunk(p, item, &length);
-    if (length * p->parts >= SHORT_ITEM && __builtin_cpu_is("amd")) return 2;
+    const bool far = p->r->count * p->r->length >= KN_REDUCE_FAR / (int64_t)p->value;
+    if (length * p->parts >= (far ? SHORT_ITEM : SHORT_CACHED) && __builtin_cpu_is("amd")) return 2;
 #else
     (void)item;
 #endif
     return KN_SUMMED_ROWS;
-}
-
-/* The sums of some rows, KN_SUMMED_ROWS at most; those of no more than a block are what their lanes have. */
-static void sum_some(enum kn_class part, const char *values, size_t rows, size_t n, union lane *found)
-{
-    if (part == KN_F64 && n > BLOCK) {
-        struct sums s;
-        start_sums(&s, part, 1, rows);
-        sum_stored(&s, values, (ptrdiff_t)n, n);
-        for (size_t i = 0; i < rows; i++) found[i] = *sum_of(&s, i);
-        return;
-    }
-    union lane lanes[KN_SUMMED_ROWS * KN_WIDE_LANES];
-    clear_lanes(part, lanes, rows * KN_WIDE_LANES);
-    kn_host_loops()->sum_wide[part](lanes, 0, values, (ptrdiff_t)n, rows, n);
-    for (size_t i = 0; i < rows; i++) {
-        fold_all_lanes(part, lanes + i * KN_WIDE_LANES);
-        settle_nan(part, lanes + i * KN_WIDE_LANES);
-        found[i] = lanes[i * KN_WIDE_LANES];
-    }
 }
 
 /* Short rows of numbers that are computed, some of them before they are added up side by side: making a walk for each
@@ -291,7 +302,7 @@ static void sum_short_rows(const struct kn_reduce_pass *p, size_t begin, size_t 
             const char *row = kn_walk_evaluate(&w, n, values + i * n * size);
             if (row != values + i * n * size) memcpy(values + i * n * size, row, n * size);
         }
-        sum_some(p->part, values, count, n, found);
+        sum_some(p->part, values, (ptrdiff_t)n, count, n, found);
         memcpy(p->partial + item * p->partial_value, found, count * sizeof *found);
     }
 }
@@ -322,7 +333,7 @@ void kn_sum_rows(enum rt_dtype t, const void *values, size_t rows, size_t n, voi
     for (size_t count; rows > 0; rows -= count, from += count * n * value, to += count * value) {
         union lane found[KN_SUMMED_ROWS];
         count = rows < KN_SUMMED_ROWS ? rows : KN_SUMMED_ROWS;
-        sum_some(part, from, count, n, found);
+        sum_some(part, from, (ptrdiff_t)n, count, n, found);
         kn_host_loops()->convert[part == KN_I64 ? KN_I64 : KN_F64][t](to, found, count);
     }
 }

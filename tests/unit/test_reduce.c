@@ -203,6 +203,30 @@ TEST(reduce_long_rows)
     check_all(&d);
 }
 
+/* Of numbers on both sides of 2^63, in rows of all short lengths and long ones. */
+TEST(reduce_unsigned_extremes)
+{
+    for (int64_t n = 1; n < 9000; n += n < 100 ? 1 : 1111) {
+        const int64_t shape[] = {5, n};
+        ARRAYS a = test_array(RT_UINT64, 2, shape, 1, false), least = {0}, most = {0}, at = {0};
+        uint64_t *values = rt_array_host(&a), state = (uint64_t)n;
+        for (int64_t i = 0; i < 5 * n; i++) values[i] = state = state * 6364136223846793005u + 1442695040888963407u;
+        OK(kn_reduce(KN_MIN, &a, axes_of(1), false, &least, e));
+        OK(kn_reduce(KN_MAX, &a, axes_of(1), false, &most, e));
+        OK(kn_reduce(KN_ARGMAX, &a, axes_of(1), false, &at, e));
+        for (int64_t row = 0; row < 5; row++, values += n) {
+            int64_t low = 0, high = 0;
+            for (int64_t i = 1; i < n; i++) {
+                if (values[i] < values[low]) low = i;
+                if (values[i] > values[high]) high = i;
+            }
+            CHECK(((uint64_t *)rt_array_host(&least))[row] == values[low]);
+            CHECK(((uint64_t *)rt_array_host(&most))[row] == values[high]);
+            CHECK_INT(((int64_t *)rt_array_host(&at))[row], high + 1);
+        }
+    }
+}
+
 TEST(reduce_accurately)
 {
     /* One million times 0.1 in float32: adding one after the other is off by hundreds. */
