@@ -257,8 +257,7 @@ static void compare(struct kn_body *b, int predicate, int d, int a, int s)
 static int of_truths(struct kn_body *b, enum kn_op op, int a, int s)
 {
     const int d = kn_body_mask(b);
-    const bool not = op == KN_LOGICAL_NOT || op == KN_BITWISE_NOT, and = op == KN_LOGICAL_AND || op == KN_BITWISE_AND,
-               or = op == KN_LOGICAL_OR || op == KN_BITWISE_OR;
+    const bool not = op == KN_LOGICAL_NOT, and = op == KN_LOGICAL_AND, or = op == KN_LOGICAL_OR;
     if (b->masks && not ) /* knotq, kandq, korq, kxorq */
         x86_vex(b->x, (struct x86_vop){1, 0, 1, 0x44}, 128, d, 0, a, -1);
     else if (b->masks)
