@@ -78,9 +78,11 @@ struct access {
 #define COUNTER_TURNS  256
 #define COUNTERS       4   /* sets of a block's, each of an instruction */
 #define CONDITIONS     256 /* of a function, at most */
+#define CHOICES        16  /* likewise */
 #define KNOWN_PATTERNS 8
-struct pattern { /* which conditions hold, by bits */
-    uint64_t held[CONDITIONS / 64];
+struct pattern {
+    uint64_t held[CONDITIONS / 64]; /* which conditions hold, by bits */
+    int64_t values[CHOICES];        /* what its choices are */
 };
 struct patterns { /* of blocks that were right */
     struct pattern of[KNOWN_PATTERNS];

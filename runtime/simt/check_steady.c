@@ -3,7 +3,8 @@
  *
  * Where that goes by conditions, such as `i < n`, a block has a pattern when each comes out the same for all of its
  * threads, which is seen when the block begins by how far the compared terms go there. Blocks of one pattern do the
- * same; one without a pattern, as at the end of an array, is looked at like any other.
+ * same; one without a pattern, as at the end of an array, is looked at like any other. What is left of a choice, such
+ * as `max(first - 1, 0)`, is part of the pattern, where it is one number for all of the block's threads.
  *
  * Loads that may differ all the same, since nobody stores to what they read meanwhile, are right in all blocks if they
  * stay within a variable that was all written by then. Stores of threads to words that only they read in that epoch are
@@ -195,9 +196,44 @@ bool simt_steady_pattern(struct block *b, uint32_t first, uint32_t count, const 
     const struct simt_check *c = b->check;
     const struct steadiness *s = &c->steady;
     const struct term *terms = &c->program->terms[c->launch->function->code->term_first];
-    for (uint32_t k = 0; count && k < s->varying_count; k++)
+    bool some = count || c->launch->function->code->choice_count;
+    for (uint32_t k = 0; some && k < s->varying_count; k++)
         b->ranges[s->varying[k]] = range_of(c, b->ranges, &terms[s->varying[k]], of);
     return find_pattern(c, first, count, b->ranges, out);
+}
+
+/* ---- choices ---- */
+static const struct choice *choices_of(const struct simt_check *c)
+{
+    return &c->program->choices[c->launch->function->code->choice_first];
+}
+
+/* The one number that is left of a choice. False: there are several. */
+static bool find_value(const struct simt_check *c, const struct bounds *ranges, const struct choice *of, int64_t *value)
+{
+    uint32_t first = c->launch->function->code->term_first;
+    const struct condition *when = &of->when;
+    bool held = true;
+    if (when->a >= 0 && !simt_steady_decide(when, ranges[(uint32_t)when->a - first], ranges[(uint32_t)when->b - first],
+                                            c->program->terms[when->a].wide, &held))
+        return false;
+    struct bounds left = ranges[(uint32_t)(held ? of->a : of->b) - first];
+    *value = left.low;
+    return left.low == left.high;
+}
+
+/* Of the pattern of a block in which terms have these ranges. */
+static bool find_values(const struct simt_check *c, const struct bounds *ranges, struct pattern *out)
+{
+    for (uint32_t k = 0; k < c->launch->function->code->choice_count; k++)
+        if (!find_value(c, ranges, &choices_of(c)[k], &out->values[k])) return false;
+    return true;
+}
+
+/* May its blocks have patterns? */
+static bool may_have_patterns(const struct function *f)
+{
+    return f->steady && f->condition_count <= CONDITIONS && f->choice_count <= CHOICES;
 }
 
 /* ---- a launch ---- */
@@ -209,13 +245,23 @@ static void want_terms(const struct function *f, const struct condition *all, ui
         marks[(uint32_t)all[k].a - f->term_first] = marks[(uint32_t)all[k].b - f->term_first] = WANTED;
 }
 
-/* The terms that conditions are made of and the block's index is part of, in order; ranges of all are filled in. */
+static void want_choices(const struct function *f, const struct choice *all, uint8_t *marks)
+{
+    for (uint32_t k = 0; k < f->choice_count; k++) {
+        marks[(uint32_t)all[k].a - f->term_first] = marks[(uint32_t)all[k].b - f->term_first] = WANTED;
+        if (all[k].when.a >= 0) want_terms(f, &all[k].when, 1, marks);
+    }
+}
+
+/* The terms that conditions and choices are made of and the block's index is part of, in order; ranges of all are
+ * filled in. */
 static void find_varying(const struct simt_check *c, struct steadiness *s, uint8_t *marks)
 {
     const struct function *f = c->launch->function->code;
     const struct term *terms = &c->program->terms[f->term_first];
     uint32_t count = f->term_end - f->term_first;
     want_terms(f, &c->program->conditions[f->condition_first], f->condition_count, marks);
+    want_choices(f, choices_of(c), marks);
     want_terms(f, &c->program->conditions[f->even_first], f->even_count, marks);
     for (uint32_t k = count; k-- > 0;) {
         const struct term *t = &terms[k];
@@ -243,7 +289,7 @@ bool simt_steady_begin(struct simt_check *c)
     const struct function *f = c->launch->function->code;
     struct steadiness *s = &c->steady;
     uint32_t count = f->term_end - f->term_first;
-    bool some = f->steady && f->condition_count && f->condition_count <= CONDITIONS;
+    bool some = may_have_patterns(f) && (f->condition_count || f->choice_count);
     if (!some && !(c->even.count && f->even_count)) return true;
     s->ranges = rt_alloc(count * sizeof *s->ranges);
     s->varying = rt_alloc(count * sizeof *s->varying);
@@ -280,8 +326,9 @@ void simt_steady_start(struct block *b)
     memcpy(here.low, b->worker->block, sizeof here.low);
     memcpy(here.high, b->worker->block, sizeof here.high);
     b->meetings = 0;
-    b->patterned = f->steady && f->condition_count <= CONDITIONS && !simt_reach_kept(b) &&
-                   simt_steady_pattern(b, f->condition_first, f->condition_count, &here, &b->pattern);
+    b->patterned = may_have_patterns(f) && !simt_reach_kept(b) &&
+                   simt_steady_pattern(b, f->condition_first, f->condition_count, &here, &b->pattern) &&
+                   find_values(c, b->ranges, &b->pattern);
     b->steady = b->patterned && simt_steady_knows(&c->steady.known, &b->pattern);
 }
 

@@ -206,6 +206,8 @@ bool simt_find_covered(struct decoder *d, bool *marks, uint64_t *stored);
 /* Reads an instruction's comparison, or the opposite, of operands *a and *b. False: it is another one. */
 bool simt_read_comparison(const struct ptx_insn *in, struct condition *c, const struct ptx_operand **a,
                           const struct ptx_operand **b, bool *wide, bool *opposite);
+/* What the instruction leaves of terms without an index of threads. False: it is none such. */
+bool simt_read_choice(struct decoder *d, const struct ptx_insn *in, struct choice *c);
 bool simt_is_early(const struct ptx_func *f, const struct ptx_insn *in); /* decode_early.c */
 bool simt_is_harmless_call(const struct ptx_insn *in);                   /* of the built-in functions: of printf */
 bool simt_find_steady(struct decoder *d);                                /* fills d->fn->steady */

@@ -14,7 +14,11 @@
  *
  * A branch may also depend on a comparison of terms (decode_terms.c) that the block's index is part of, as in
  * `if (i < n)`: then blocks do the same in which it comes out the same for all threads, and such comparisons are the
- * function's conditions. */
+ * function's conditions.
+ *
+ * Where that is not enough, what the block's index is part of may be left to choices, as in `max(first - 1, 0)` for the
+ * halo of a tile: away from the edges all blocks choose the same number, and those do the same that have the same one.
+ */
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/memory.h"
@@ -31,6 +35,7 @@ struct steady {
     bool *unsure;                 /* likewise, where all conditions come out the same */
     bool *varies;                 /* one of them */
     struct condition *conditions; /* by instruction; a below 0: it is none */
+    struct choice *choices;       /* likewise */
     bool *needed;                 /* by register */
     bool *matters;                /* by instruction */
     bool *covered;                /* likewise: touches what its thread has touched (decode_covered.c) */
@@ -113,6 +118,12 @@ static bool source_varies(struct steady *s, const struct ptx_operand *o)
     return any(s, o, look);
 }
 
+/* Is its result part of a pattern? */
+static bool is_settled(const struct steady *s, size_t insn)
+{
+    return s->conditions[insn].a >= 0 || s->choices[insn].a >= 0;
+}
+
 static bool result_varies(struct steady *s, const struct ptx_insn *in)
 {
     static const char *const pure[] = {"mov",   "cvta", "add",  "sub", "mul",   "mad",   "shl",  "shr",  "and",
@@ -120,7 +131,7 @@ static bool result_varies(struct steady *s, const struct ptx_insn *in)
                                        "selp",  "abs",  "div",  "rem", "bfe",   "bfi",   "popc", "clz",  "brev",
                                        "bfind", "prmt", "lop3", "shf", "mul24", "mad24", "fma",  "sad",  "slct"};
     bool parameter = !strcmp(in->opcode, "ld") && simt_has_mod_like(in, "param");
-    if (s->varies == s->unsure && s->conditions[in - s->f->insns].a >= 0) return false;
+    if (s->varies == s->unsure && is_settled(s, (size_t)(in - s->f->insns))) return false;
     if (guard_varies(s, in) || (!parameter && !ONE_OF(in->opcode, pure))) return true;
     for (size_t k = 1; k < in->operand_count; k++)
         if (source_varies(s, &in->operands[k])) return true;
@@ -220,6 +231,32 @@ static bool keep_conditions(struct steady *s)
     return keep_conditions_in(s, s->d->fn->condition_first, &s->d->fn->condition_count);
 }
 
+/* ---- choices ---- */
+static void find_choices(struct steady *s)
+{
+    for (size_t k = 0; k < s->f->insn_count; k++) {
+        const struct ptx_insn *in = &s->f->insns[k];
+        bool differs = in->operand_count && any(s, &in->operands[0], look);
+        if (!differs || !simt_read_choice(s->d, in, &s->choices[k])) s->choices[k].a = NO_CONDITION;
+    }
+}
+
+/* Keeps those that matter. False: no memory. */
+static bool keep_choices(struct steady *s)
+{
+    struct simt_program *p = s->d->program;
+    struct function *fn = s->d->fn;
+    for (size_t k = 0; k < s->f->insn_count; k++) {
+        if (!s->matters[k] || s->choices[k].a < 0) continue;
+        struct choice *more = rt_realloc(p->choices, (p->choice_count + 1) * sizeof *more);
+        if (!more) return false;
+        p->choices = more;
+        more[p->choice_count++] = s->choices[k];
+        fn->choice_count++;
+    }
+    return true;
+}
+
 /* ---- what matters ---- */
 static bool has_address(const struct ptx_insn *in)
 {
@@ -279,7 +316,7 @@ static bool begin(struct steady *s, size_t k)
     return true;
 }
 
-/* What computes a register that is needed matters, and needs its own sources, but for a condition's. */
+/* What computes a register that is needed matters, and needs its own sources, but for a condition's or a choice's. */
 static void find_needed(struct steady *s)
 {
     do {
@@ -289,7 +326,7 @@ static void find_needed(struct steady *s)
             if (s->matters[k] || !has_result(in) || !any(s, &in->operands[0], look_needed)) continue;
             s->matters[k] = s->changed = true;
             if (in->guard >= 0) need(s, in->guard);
-            for (size_t o = 1; s->conditions[k].a < 0 && o < in->operand_count; o++) visit(s, &in->operands[o], need);
+            for (size_t o = 1; !is_settled(s, k) && o < in->operand_count; o++) visit(s, &in->operands[o], need);
         }
     } while (s->changed);
 }
@@ -448,6 +485,28 @@ static bool by_variables(struct steady *s)
     return true;
 }
 
+static void settle(struct steady *s, bool choices)
+{
+    for (size_t k = 0; k < s->f->insn_count; k++) s->choices[k].a = NO_CONDITION;
+    if (choices) find_choices(s);
+    memset(s->unsure, 0, s->f->reg_count * sizeof *s->unsure);
+    find_varying(s, s->unsure);
+    s->varies = s->differs;
+}
+
+/* Fills in d->fn->steady by choices, where less left something to differ. False: no memory. */
+static bool look_for_choices(struct steady *s)
+{
+    struct decoder *d = s->d;
+    settle(s, true);
+    if ((d->fn->steady = alike_without(s, NULL))) {
+        if (!keep_conditions(s) || !keep_choices(s)) return false;
+        keep_still(s, 0);
+    }
+    settle(s, false);
+    return true;
+}
+
 /* Fills in d->fn->steady. False: no memory. */
 static bool look_at_shared(struct steady *s)
 {
@@ -459,7 +518,8 @@ static bool look_at_shared(struct steady *s)
     if (!d->unsteady || !simt_find_still(d, d->unsteady, &any)) return false;
     if (any && (d->fn->steady = alike_without(s, d->unsteady))) return keep_conditions(s);
     if (!simt_find_covered(d, s->covered, &stored)) return false;
-    if (!stored || !(d->fn->steady = alike_without(s, s->covered))) return by_variables(s);
+    if (!stored || !(d->fn->steady = alike_without(s, s->covered)))
+        return look_for_choices(s) && (d->fn->steady || by_variables(s));
     d->fn->own = stored;
     keep_still(s, 0);
     return keep_conditions(s);
@@ -489,8 +549,7 @@ static bool look_at(struct steady *s)
     if (!shared && !meets) return true;
     find_varying(s, s->differs);
     find_conditions(s);
-    find_varying(s, s->unsure);
-    s->varies = s->differs;
+    settle(s, false);
     if (shared && !look_at_shared(s)) return false;
     s->d->fn->even_first = s->d->program->condition_count;
     return !meets || look_at_global(s);
@@ -501,12 +560,14 @@ bool simt_find_steady(struct decoder *d)
     struct steady s = {.d = d, .f = d->f};
     size_t registers = d->f->reg_count + 1, count = d->f->insn_count + 1;
     d->fn->condition_first = d->program->condition_count;
+    d->fn->choice_first = d->program->choice_count;
     if (!d->f->is_entry || count > MOST) return true;
     s.differs = rt_calloc(3 * registers, sizeof *s.differs);
     s.conditions = rt_alloc(count * sizeof *s.conditions);
+    s.choices = rt_alloc(count * sizeof *s.choices);
     s.matters = rt_calloc(3 * count, sizeof *s.matters);
     s.stack = rt_alloc(count * sizeof *s.stack);
-    bool ok = s.differs && s.conditions && s.matters && s.stack;
+    bool ok = s.differs && s.conditions && s.choices && s.matters && s.stack;
     if (ok) {
         s.unsure = s.differs + registers;
         s.needed = s.unsure + registers;
@@ -516,6 +577,7 @@ bool simt_find_steady(struct decoder *d)
     }
     free(s.differs);
     free(s.conditions);
+    free(s.choices);
     free(s.matters);
     free(s.stack);
     return ok ? true : simt_decode_fail(d, RT_NOMEM, "out of host memory");

@@ -116,6 +116,10 @@ struct condition { /* a comparison of two terms, of 32 or 64 bits (decode_steady
     int a, b;
     bool equals, is_signed; /* is a equal to b, or below it? */
 };
+struct choice { /* what an instruction leaves of two terms (decode_steady.c) */
+    struct condition when;
+    int a, b; /* where that holds, and where not: `a` either way when there is no condition, when.a being below 0 */
+};
 
 /* The ways through an entry (decode_flow.c). Blocks are counted from the function's first. */
 #define NO_BLOCK UINT32_MAX
@@ -219,6 +223,7 @@ struct function {
      * of 2, and nothing else but at times updates of words (decode_units.c). */
     uint64_t byte_units, half_units;
     uint32_t condition_first, condition_count;
+    uint32_t choice_first, choice_count; /* and these have the same value for all threads, in all of those blocks */
     /* Entries: each thread touches global memory and meets others in the same way in all blocks, if these conditions
      * come out the same for all threads of the launch. */
     bool even;
@@ -292,6 +297,8 @@ struct simt_program {
     uint32_t fact_count;
     struct condition *conditions;
     uint32_t condition_count;
+    struct choice *choices;
+    uint32_t choice_count;
     struct still_variable *still;
     uint32_t still_count;
     struct flow_block *blocks;

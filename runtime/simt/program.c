@@ -58,6 +58,7 @@ void simt_program_free(struct simt_program *p)
     free(p->terms);
     free(p->facts);
     free(p->conditions);
+    free(p->choices);
     free(p->still);
     free(p->blocks);
     free(p->ways);

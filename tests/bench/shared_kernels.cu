@@ -571,3 +571,45 @@ __global__ void place_halves(const short *x, const int *at, short *y, int n, int
   }
   if (i < n) y[i] = v;
 }
+__global__ void heat_pyramid(const float *power, const float *from, float *to, int w, int h, int steps) { // as hotspot
+  __shared__ float t_on[16][16], p_on[16][16], t_new[16][16];
+  int tx = threadIdx.x, ty = threadIdx.y, inner = 16 - 2 * steps;
+  int y0 = inner * blockIdx.y - steps, x0 = inner * blockIdx.x - steps, y = y0 + ty, x = x0 + tx, i = w * y + x;
+  bool computed = false;
+  if (y >= 0 && y < h && x >= 0 && x < w) {
+    t_on[ty][tx] = from[i];
+    p_on[ty][tx] = power[i];
+  }
+  __syncthreads();
+  int top = max(-y0, 0), bottom = y0 + 15 > h - 1 ? h - 1 - y0 : 15;
+  int left = max(-x0, 0), right = x0 + 15 > w - 1 ? w - 1 - x0 : 15;
+  int n = max(ty - 1, top), s = min(ty + 1, bottom), e = min(tx + 1, right), v = max(tx - 1, left);
+  for (int k = 0; k < steps; k++) {
+    computed = tx > k && tx < 15 - k && ty > k && ty < 15 - k && tx >= left && tx <= right && ty >= top && ty <= bottom;
+    if (computed)
+      t_new[ty][tx] = t_on[ty][tx] + 0.1f * (p_on[ty][tx] + 0.3f * (t_on[s][tx] + t_on[n][tx] - 2 * t_on[ty][tx]) +
+                                             0.4f * (t_on[ty][e] + t_on[ty][v] - 2 * t_on[ty][tx]));
+    __syncthreads();
+    if (k == steps - 1) break;
+    if (computed) t_on[ty][tx] = t_new[ty][tx];
+    __syncthreads();
+  }
+  if (computed) to[i] = t_new[ty][tx];
+}
+__global__ void path_pyramid(const int *wall, const int *from, int *to, int w, int steps) { // as pathfinder
+  __shared__ int now[256], next[256];
+  int t = threadIdx.x, x0 = (256 - 2 * steps) * blockIdx.x - steps, x = x0 + t;
+  int left = max(-x0, 0), right = x0 + 255 > w - 1 ? w - 1 - x0 : 255;
+  bool computed = false;
+  if (x >= 0 && x < w) now[t] = from[x];
+  __syncthreads();
+  for (int k = 0; k < steps; k++) {
+    computed = t > k && t < 255 - k && t >= left && t <= right;
+    if (computed) next[t] = min(min(now[max(t - 1, left)], now[min(t + 1, right)]), now[t]) + wall[w * k + x];
+    __syncthreads();
+    if (k == steps - 1) break;
+    if (computed) now[t] = next[t];
+    __syncthreads();
+  }
+  if (computed) to[x] = next[t];
+}

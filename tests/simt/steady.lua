@@ -77,6 +77,19 @@ guarded("a guard of the block alone", "race", "if (b == 5) s[t / 2] = t; else s[
 guarded("a loop as long as the block's index", "race", "s[t] = t; __syncthreads(); for (int k = 5; k <= b && k < 6; k++) s[k] = t; __syncthreads(); out[i] = s[t];", nil)
 guarded("a barrier behind a guard", "race", "s[t] = t; if (i < five || b > 5) __syncthreads(); out[i] = s[63 - t];")
 guarded("two guards, of which the second fails", "race", "if (b < 9) { if (i < five || b > 5) s[t] = t; else s[t / 2] = t; } __syncthreads(); if (b < 9) out[i] = s[t];")
+guarded("an index by the larger of two of the block's numbers", "race", "s[t >> max(b - 4, 0) * max(6 - b, 0)] = t; __syncthreads(); out[i] = s[t];")
+guarded("an index by the smaller of two of them", "race", "s[t >> min(b - 6, 0) * min(4 - b, 0)] = t; __syncthreads(); out[i] = s[t];")
+guarded("an index by one of two of them", "race", "int d = b < 5 ? 0 : b; s[t >> (d > 5 ? 0 : d)] = t; __syncthreads(); out[i] = s[t];")
+guarded("an index by the other one of two", "race", "int d = five == 64 * b ? lim - five - 9 : n - 768; s[t >> d] = t; __syncthreads(); out[i] = s[t];")
+guarded("an index by the smaller of two that are not followed", "race", "s[t >> 1 - min(b ^ 5, 1)] = t; __syncthreads(); out[i] = s[t];")
+guarded("an index by one of two where the opposite of what is asked holds", "race", [[
+  int d, least = (b - 5) * (b - 5) + 4;
+  asm("{.reg .pred p; setp.ge.s32 p, %1, 5; selp.b32 %0, %2, 1, p;}" : "=r"(d) : "r"(least), "r"(max(b - 12, 0)));
+  s[t >> d] = t; __syncthreads(); out[i] = s[t];]])
+local many = {}
+for k = 1, 20 do many[k] = ("max(b - %d, 0)"):format(11 + k) end
+guarded("an index by more of them than are kept", "race",
+  "s[t >> max(b - 4, 0) * max(6 - b, 0) + " .. table.concat(many, " + ") .. "] = t; __syncthreads(); out[i] = s[t];")
 guarded("an atomic under a guard beside a store", "race", "s[t] = 0; __syncthreads(); if (i < lim - 2 || b > 5) s[t] = 1; else atomicAdd(&s[63], 1); if (t == 63) s[t] = 2; __syncthreads(); out[i] = s[t];")
 guarded("guards that are right in all blocks", nil, "if (i < lim) s[t] = t; else s[t] = -t; __syncthreads(); if (i >= five) out[i] = s[63 - t];")
 guarded("a tail that is right", nil, "s[t] = i < lim ? in[i] : 0; __syncthreads(); for (int d = 32; d; d /= 2) { if (t < d && i + d < n) s[t] += s[t + d]; __syncthreads(); } if (i < lim) out[i] = s[0];")
