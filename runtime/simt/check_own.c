@@ -36,6 +36,8 @@ struct touched {
     uint64_t allocation;
     bool known;
     bool digits; /* indices are those of the launch's number (check_radix.c) */
+    bool apart;  /* instructions for which an index is 0 are no family with others, whose multiple of it may be any */
+    bool mixed;  /* some are in one, for that */
     bool read_as_texture;
     bool fetched;            /* by copies, which a thread may run into itself */
     bool looked_up;          /* some address is nothing that can be computed beforehand */
@@ -182,7 +184,8 @@ static struct family *family_of(struct touched *t, const struct sum *s, unsigned
         struct family *f = &t->families[n];
         unsigned differ = 0;
         for (int k = 0; k < INDICES; k++) differ |= (unsigned)(f->sum.by[k] != s->by[k]) << k;
-        if (differ & ~(f->free | zeros)) continue;
+        if (differ & ~(t->apart ? 0 : f->free | zeros)) continue;
+        t->mixed |= differ != 0;
         EACH_LANE(k, f->free & ~zeros) f->sum.by[k] = s->by[k];
         f->free &= zeros;
         return f;
@@ -388,7 +391,8 @@ static bool is_own_in(const struct family *f)
            (fewer && is_apart_by(f, &f->some, f->step, true));
 }
 
-/* What all threads of a family touch, where indices with the same multiple in the other one are 0. */
+/* What all threads of a family touch, where indices with the same multiple in the other one, if that is there, are 0.
+ */
 static struct stretch_of reach_of(const struct family *f, const struct family *other, struct dimension *shared, int *n)
 {
     struct stretch_of all = moved(&f->seen[0]);
@@ -400,7 +404,7 @@ static struct stretch_of reach_of(const struct family *f, const struct family *o
     }
     struct family own = *f;
     for (int k = 0; k < INDICES; k++) {
-        if (f->sum.by[k] != other->sum.by[k]) continue;
+        if (!other || f->sum.by[k] != other->sum.by[k]) continue;
         add_dimension(shared, n, f->sum.by[k], f->all.count[k]);
         own.sum.by[k] = 0;
     }
@@ -415,7 +419,9 @@ static bool are_apart(const struct family *f, const struct family *g)
     struct dimension shared[2 * INDICES];
     int n = 0;
     if (f->step || g->step) return false;
-    struct stretch_of a = reach_of(f, g, shared, &n), b = reach_of(g, f, shared, &(int){0});
+    struct stretch_of a = reach_of(f, NULL, NULL, NULL), b = reach_of(g, NULL, NULL, NULL);
+    if (a.end <= b.start || b.end <= a.start) return true;
+    a = reach_of(f, g, shared, &n), b = reach_of(g, f, shared, &(int){0});
     if (a.start < b.end && b.start < a.end) return false;
     struct stretch_of all = {a.start < b.start ? a.start : b.start, a.end > b.end ? a.end : b.end};
     size_t one = 1;
@@ -514,12 +520,13 @@ static bool read_as_texture(const struct simt_check *c, uint64_t allocation)
 }
 
 /* Leaves of the outputs those that are nobody's own, which *all says more of then. False: nothing is known. */
-static bool find_others(const struct simt_sums *l, struct simt_check *c, struct touched *all, bool digits)
+static bool find_others(const struct simt_sums *l, struct simt_check *c, struct touched *all, bool digits, bool apart)
 {
     size_t left = 0;
     for (size_t k = 0; k < c->output_count; k++) {
         bool texture = read_as_texture(c, c->outputs[k]);
-        all[k] = (struct touched){c->outputs[k], .known = !texture, .digits = digits, .read_as_texture = texture};
+        all[k] = (struct touched){c->outputs[k], .known = !texture, .digits = digits, .apart = apart,
+                                  .read_as_texture = texture};
     }
     if (!look_at_all(l, all)) return false;
     for (size_t k = 0; k < c->output_count; k++) {
@@ -531,12 +538,20 @@ static bool find_others(const struct simt_sums *l, struct simt_check *c, struct 
     return true;
 }
 
+static bool any_mixed(const struct touched *all, size_t count)
+{
+    bool mixed = false;
+    for (size_t k = 0; k < count; k++) mixed |= all[k].mixed;
+    return mixed;
+}
+
 bool simt_own_find(struct simt_check *c)
 {
     struct simt_sums l;
     struct touched *all = rt_calloc(c->output_count + 1, sizeof *all);
-    bool ok = simt_sums_find(&l, c) && all, found = ok && find_others(&l, c, all, false);
-    if (found && c->output_count && simt_radix_tells(&l)) find_others(&l, c, all, true);
+    bool ok = simt_sums_find(&l, c) && all, found = ok && find_others(&l, c, all, false, false);
+    if (found && any_mixed(all, c->output_count)) find_others(&l, c, all, false, true);
+    if (found && c->output_count && simt_radix_tells(&l)) find_others(&l, c, all, true, false);
     for (size_t k = 0; found && k < c->output_count; k++) {
         const struct touched *t = &all[k];
         if (t->read_as_texture || (!t->untold && simt_even_add(&l, c, t->allocation, t->pcs, t->pc_count))) continue;

@@ -89,6 +89,25 @@ static uint64_t not_equal(struct facts *t, const struct ptx_operand *bit, const 
     return add(t, bit, (struct fact){term, simt_number(t->d, !value, wide), .inclusive = true, .equal = true});
 }
 
+/* A number made by `or` that is 0 has parts that are, as in `if (threadIdx.y == 0 && blockIdx.y == 0)`. */
+static uint64_t parts_are_zero(struct facts *t, int reg, bool wide, size_t at, int depth)
+{
+    uint64_t all = 0;
+    if (depth > DEEPEST || !simt_defined_once(t->d, reg)) return 0;
+    size_t made = t->d->defined_by[reg];
+    const struct ptx_insn *in = &t->f->insns[made];
+    if (!is(in, "or") || in->guard >= 0) return 0;
+    for (size_t k = 1; k < in->operand_count; k++) {
+        const struct ptx_operand *o = &in->operands[k];
+        if (o->kind != PTX_OP_REG || !is_same(t, o->reg, made, at)) continue;
+        all |= add(
+            t, o,
+            (struct fact){simt_term_of(t->d, o, wide), simt_number(t->d, 0, wide), .inclusive = true, .equal = true});
+        all |= parts_are_zero(t, o->reg, wide, at, depth + 1);
+    }
+    return all;
+}
+
 /* What a comparison says that came out as `value`, at the branch `at`. */
 static uint64_t compared(struct facts *t, const struct ptx_insn *in, bool value, size_t at)
 {
@@ -111,7 +130,8 @@ static uint64_t compared(struct facts *t, const struct ptx_insn *in, bool value,
     if (about == large && t->count >= MOST_FROM) return 0;
     struct fact new = {simt_term_of(t->d, small, wide), simt_term_of(t->d, large, wide), equal, *type == 'u' && !same,
                        same};
-    return add(t, about, new);
+    bool zero = same && large->kind == PTX_OP_IMM && !large->imm;
+    return add(t, about, new) | (zero ? parts_are_zero(t, small->reg, wide, at, 0) : 0);
 }
 
 /* What follows from the predicate's value at the branch `at`. */

@@ -115,6 +115,7 @@ case("floyd_step", function()
   by = (by + 1) % 500
   p.floyd_step({ 32, 32 }, B16)(ways, 500, by)
 end)
+case("adjust_weights", function() p.adjust_weights({ 1, 2048 }, B16)(fb, fi, ip, px, 16) end)
 case("lu_rows", function() p.lu_rows(4, 256)(grid, 1000, 5) end)
 case("red_black_half", function() p.red_black_half({ 32, 64 }, B16)(grid, w, h, 1) end)
 case("odd_even phase=0", function() odd_even(0) end)

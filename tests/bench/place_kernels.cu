@@ -98,3 +98,13 @@ __global__ void insertion_rows(float *x, int rows, int n) {
   }
 }
 }
+__global__ void adjust_weights(const float *delta, const float *ly, float *w, float *before, int hid) { // of backprop
+  int tx = threadIdx.x, ty = threadIdx.y, i = (hid + 1) * (16 * blockIdx.y + ty + 1) + tx + 1;
+  w[i] += 0.3f * delta[tx + 1] * ly[16 * blockIdx.y + ty + 1] + 0.3f * before[i];
+  before[i] = 0.3f * delta[tx + 1] * ly[16 * blockIdx.y + ty + 1] + 0.3f * before[i];
+  __syncthreads();
+  if (ty == 0 && blockIdx.y == 0) {
+    w[tx + 1] += 0.3f * delta[tx + 1] + 0.3f * before[tx + 1];
+    before[tx + 1] = 0.3f * delta[tx + 1] + 0.3f * before[tx + 1];
+  }
+}

@@ -32,7 +32,7 @@ local types = { { "unsigned char", "uint8", 1 }, { "short", "int16", 2 }, { "int
 
 -- Writes at one place and reads and writes at another, of elements of a type; every thread writes its own value.
 local function source(c_type)
-  return ([[__global__ void k(T *y, int tx, int ty, int bx, int by, int at, int near, int more, int w, int h) {
+  return ([[__global__ void k(T *y, int tx, int ty, int bx, int by, int at, int near, int more, int w, int h, int edge) {
     int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
     if (column >= w || row > h) return;
     int i = threadIdx.x * tx + threadIdx.y * ty + blockIdx.x * bx + blockIdx.y * by + at;
@@ -40,6 +40,7 @@ local function source(c_type)
     y[i] = me + 1;
     if (more == 1) y[i + near] = -me - 1;
     if (more == 2) y[i + near] += me + 1;
+    if (more == 3 && threadIdx.y == 0 && blockIdx.y == 0) y[threadIdx.x * tx + blockIdx.x * bx + at + edge] = me + 1;
   }]]):gsub("T", c_type) .. ""
 end
 
@@ -67,24 +68,26 @@ for _, ty in ipairs(types) do
       by[4] = by[3] * blocks[1] + pick { 0, 0, -2, 1 }
       if random(4) == 0 then by[1], by[3] = by[3], by[1] end
       if random(4) == 0 then by[1], by[2] = by[2], by[1] end
-      local near, more = pick { 0, 1, 2, -1, 3 }, random(3)
+      local near, more = pick { 0, 1, 2, -1, 3 }, random(4)
       local w, h = block[1] * blocks[1] + pick { 0, 0, -1, -5, 9 }, block[2] * blocks[2] + pick { 0, -1, -2, 4 }
       if random(2) == 0 then -- rows as they lie in an image that the grid is larger than
         by[2] = w * by[1] + pick { 0, 0, 0, -1 }
         by[3], by[4] = by[1] * block[1], by[2] * block[2]
       end
+      local edge = pick { near, by[2], -by[2], -by[2] - by[1], -by[3], -by[4] - 1, 5000 }
       local function each(tx, ty_, bx, by_)
         if bx * block[1] + tx >= w or by_ * block[2] + ty_ > h then return {} end
         local i = (tx * by[1] + ty_ * by[2] + bx * by[3] + by_ * by[4]) * ty[3]
         local list = { { i, ty[3], true } }
-        if more > 0 then list[2] = { i + near * ty[3], ty[3], true } end
+        if more == 1 or more == 2 then list[2] = { i + near * ty[3], ty[3], true } end
+        if more == 3 and ty_ == 0 and by_ == 0 then list[2] = { i + edge * ty[3], ty[3], true } end
         return list
       end
-      if reach(by, block, blocks, near) < room // 2 then
+      if reach(by, block, blocks, near) + math.abs(edge) < room // 2 then
         local want = races(blocks, block, each)
-        local got = verdict(function() k(blocks, block)(y, by[1], by[2], by[3], by[4], room // 2, near, more, w, h) end)
-        t.eq(got, want, ("block %dx%d, %dx%d blocks, by %d %d %d %d, near %d, more %d, %d columns, %d rows"):format(block[1], block[2], blocks[1],
-          blocks[2], by[1], by[2], by[3], by[4], near, more, w, h))
+        local got = verdict(function() k(blocks, block)(y, by[1], by[2], by[3], by[4], room // 2, near, more, w, h, edge) end)
+        t.eq(got, want, ("block %dx%d, %dx%d blocks, by %d %d %d %d, near %d, more %d, %d columns, %d rows, edge %d"):format(block[1], block[2], blocks[1],
+          blocks[2], by[1], by[2], by[3], by[4], near, more, w, h, edge))
         if want then racing = racing + 1 else clean = clean + 1 end
       end
     end
@@ -133,6 +136,18 @@ case("a place that one of two ways takes from another thread", true, i .. [[floa
   if (x[i] > 9 && i < 1023) { p = y + 4 * i + 4; *p = 1; } *p += i;]], plain)
 case("a place by a table", true, i .. "y[i] = y[at[i]] + 1;", plain)
 case("a place by a table for a reader of its own", false, i .. "y[i] = x[at[i]];", plain)
+case("a row above the others that the first ones set", false, [[int p = blockDim.x + 1, c = threadIdx.x + 1;
+  y[(blockIdx.x * 8 + threadIdx.y + 1) * p + c] += 1; if (threadIdx.y == 0 && blockIdx.x == 0) y[c] = y[c] + c;]], function(k) k(4, { 16, 8 })(x, y, at, n) end)
+case("the first row, which the first ones set again", false, [[int p = blockDim.x + 1, c = threadIdx.x;
+  y[(blockIdx.x * 8 + threadIdx.y) * p + c] += 1; if (threadIdx.y == 0 && blockIdx.x == 0) y[c] = y[c] + c;]], function(k) k(4, { 16, 8 })(x, y, at, n) end)
+case("the first row, which the first ones of blocks set again", true, [[int p = blockDim.x + 1, c = threadIdx.x;
+  y[(blockIdx.x * 8 + threadIdx.y) * p + c] += 1; if (threadIdx.y == 0) y[c] = y[c] + c + blockIdx.x;]], function(k) k(4, { 16, 8 })(x, y, at, n) end)
+case("a row above the others that the first ones set, one too far", true, [[int p = blockDim.x + 1, c = threadIdx.x + 1;
+  y[(blockIdx.x * 8 + threadIdx.y + 1) * p + c] += 1; if (threadIdx.y == 0 && blockIdx.x == 0) y[c + 2] += c;]], function(k) k(4, { 16, 8 })(x, y, at, n) end)
+case("the first row, which those without a bit in common set again", true, [[int p = blockDim.x + 1, c = threadIdx.x;
+  y[(blockIdx.x * 8 + threadIdx.y) * p + c] += 1; if ((threadIdx.y & blockIdx.x) == 0) y[c] = y[c] + c + blockIdx.x;]], function(k) k(4, { 16, 8 })(x, y, at, n) end)
+case("the first row, which others set again", true, [[int p = blockDim.x + 1, c = threadIdx.x;
+  y[(blockIdx.x * 8 + threadIdx.y) * p + c] += 1; if ((threadIdx.y | blockIdx.x) == 1) y[c] = y[c] + c;]], function(k) k(4, { 16, 8 })(x, y, at, n) end)
 case("an atomic beside a store", true, i .. "y[i] = i; if (i) atomicAdd(&y[i - 1], 1.0f);", plain)
 case("every second thread by an index that goes round", true, "unsigned i = threadIdx.x; if (i % 2 == 0) y[i * 0x80000000u] = i;",
   function(k) k(1, 64)(x, y, at, n) end)
