@@ -169,6 +169,7 @@ struct block {
     uint32_t judged;       /* lanes of the store at hand that have left their records */
     struct tags tags;
     uint8_t formless[FORMLESS];     /* by instruction, and some more: how often its words had no form */
+    uint8_t unread[FORMLESS];       /* likewise: how often some of them were not read before */
     struct copies *copies;          /* NULL until there is one */
     struct bulks *bulks;            /* likewise */
     struct clocks *clocks;          /* NULL until there is an mbarrier */

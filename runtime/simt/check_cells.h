@@ -211,6 +211,8 @@ struct check_vectors {
      * some are the same, unless lanes one behind the other read them. */
     unsigned (*near)(uint32_t *written, uint32_t *read, const struct offsets *o, uint32_t m, const struct tag_rule *t,
                      uint32_t me, bool write);
+    /* Do lanes m mean elements that were read last by several threads, as the tag `many` says, or by themselves? */
+    bool (*again)(const uint32_t *read, const struct offsets *o, uint32_t m, uint32_t many, uint32_t me);
     /* Words 1 << shift apart, 0 or 1, of which lanes m touch theirs, likewise; that of lane 0 is the first. */
     unsigned (*row)(uint32_t *written, uint32_t *read, uint32_t m, unsigned shift, const struct tag_rule *t,
                     uint32_t me, bool write);

@@ -131,12 +131,33 @@ static bool touch_row(struct block *b, struct warp *w, const struct insn *i, uns
     return true;
 }
 
+/* Do lanes m load what they, or several threads, were the last to read in this epoch, as all do that go over a tile
+ * time and again? That is not asked each time where it is seldom so. */
+static bool reads_again(struct block *b, const struct warp *w, const struct insn *i, unsigned site, uint32_t m)
+{
+    const uint32_t many = b->worker->quiet.now;
+    uint8_t *failed = &b->unread[w->pc % FORMLESS];
+    const struct site *s = &b->check->sites[site];
+    const struct access a = {.block = b, .origin = w->worker->program->places[w->pc].origin};
+    const struct unit *u = simt_unit_of(b, a.origin);
+    const uint32_t bytes = 1u << u->log;
+    const struct window window = simt_check_window(&a);
+    if (i->memory != MEMORY_LOAD || many == UINT32_MAX || s->strong || s->copies || ++*failed % 64 > 8) return false;
+    if (i->size != bytes || i->count != 1 || window.high - window.low < bytes) return false;
+    const struct offsets o = {u32_at(w->frame->regs, i->a),     (uint32_t)i->imm, window.low,
+                              window.high - window.low - bytes, bytes - 1,        u->log};
+    bool again = b->check->vectors->again(u->read, &o, m, many, b->tags.now | (uint32_t)w->index * SIMT_WARP);
+    if (again) *failed = 0;
+    return again;
+}
+
 bool simt_shared_form(struct warp *w, const struct insn *i, unsigned site, int64_t step, const uint64_t at[2],
                       uint32_t m, uint32_t more)
 {
     struct block *b = w->worker->observed;
     uint8_t *failed = &b->formless[w->pc % FORMLESS];
     bool scattered = step == QUICK_SCATTERED;
+    if (scattered && reads_again(b, w, i, site, m)) return true;
     if (scattered && ++*failed % 64 > 8) return false;
     bool found = (m != FULL && more <= 1 && touch_row(b, w, i, site, step, at, m)) ||
                  (scattered && simt_shared_near(b, w, i, site, m)) ||

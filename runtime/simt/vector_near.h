@@ -128,6 +128,43 @@ static inline __attribute__((always_inline)) unsigned judge_halves(uint32_t *wri
     return near_flags(found, write);
 }
 
+static bool read_again(const uint32_t *read, const struct offsets *o, uint32_t m, uint32_t many, uint32_t me)
+{
+    const uint32_t first = o->from[__builtin_ctz(m)], one = first + o->on;
+    if (one - o->low <= o->room && !(one & o->odd) && read[one >> o->log] == many) { /* most often all mean that */
+        const __m512i same = _mm512_set1_epi32((int)first);
+        uint32_t low = _mm512_cmpneq_epi32_mask(_mm512_loadu_si512(o->from), same),
+                 high = _mm512_cmpneq_epi32_mask(_mm512_loadu_si512(o->from + 16), same);
+        if (!(m & (low | high << 16))) return true;
+    }
+    for (int h = 0; h < 2; h++) {
+        __mmask16 here = (__mmask16)(m >> 16 * h);
+        if (!here) continue;
+        __m512i offset = _mm512_add_epi32(_mm512_loadu_si512(o->from + 16 * h), _mm512_set1_epi32((int)o->on));
+        __m512i on_low = _mm512_sub_epi32(offset, _mm512_set1_epi32((int)o->low));
+        __m512i mine = _mm512_add_epi32(_mm512_loadu_si512(lanes_in_order + 16 * h), _mm512_set1_epi32((int)me));
+        if (_mm512_mask_cmpgt_epu32_mask(here, on_low, _mm512_set1_epi32((int)o->room)) |
+            _mm512_mask_test_epi32_mask(here, offset, _mm512_set1_epi32((int)o->odd)))
+            return false;
+        __m512i at = _mm512_srl_epi32(offset, _mm_cvtsi32_si128((int)o->log));
+        __m512i tags = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), here, at, read, 4);
+        here = _mm512_mask_cmpneq_epi32_mask(here, tags, _mm512_set1_epi32((int)many));
+        if (_mm512_mask_cmpneq_epi32_mask(here, tags, mine)) return false;
+    }
+    return true;
+}
+#else
+static bool read_again(const uint32_t *read, const struct offsets *o, uint32_t m, uint32_t many, uint32_t me)
+{
+    EACH_LANE(l, m)
+    {
+        uint32_t offset = o->from[l] + o->on;
+        if (offset - o->low > o->room || offset & o->odd) return false;
+        uint32_t tag = read[offset >> o->log];
+        if (tag != many && tag != me + l) return false;
+    }
+    return true;
+}
 #endif
 
 static unsigned judge_near(uint32_t *written, uint32_t *read, const struct offsets *o, uint32_t m,
