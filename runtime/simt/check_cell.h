@@ -49,12 +49,20 @@ static inline record as_global(const struct actor *x, record r)
     return x->shared ? (r & (BLOCK_SPAN - 1)) | x->access->block->id : r;
 }
 
-static inline bool gone(const struct actor *x, record r)
+/* Is it ordered before the access? `must`: that is to be found out, else false may mean that it takes longer. */
+static inline bool is_over(const struct actor *x, record r, bool must)
 {
     const struct block *b = x->access->block;
+    unsigned warp = (unsigned)x->access->warp->index;
     if (absent(x, r)) return true;
     uint64_t at = x->access->at[x->lane] + x->offset, spot = x->shared ? simt_order_spot(b, at) : at;
-    return simt_check_ordered(b, as_global(x, r), (unsigned)x->access->warp->index, x->lane, spot);
+    return must ? simt_check_ordered(b, as_global(x, r), warp, x->lane, spot)
+                : simt_check_surely_ordered(b, as_global(x, r), warp, x->lane, spot);
+}
+
+static inline bool gone(const struct actor *x, record r)
+{
+    return is_over(x, r, true);
 }
 
 /* Atomic and volatile accesses, and reads that guess, don't race with each other; but lanes of one warp that pass

@@ -115,10 +115,10 @@ struct simt_check {
         struct table places; /* of global memory */
     } order[LOG_STRIPES];
     pthread_mutex_t scoped_lock;
-    struct table scoped_words;  /* of global memory */
-    _Atomic uint64_t *spots;    /* where something was released, by number: check_order.c; NULL: nothing is */
-    _Atomic uint32_t seen_work; /* check_seen.c */
-    _Atomic bool coarse;        /* order goes by numbers from now on */
+    struct table scoped_words; /* of global memory */
+    _Atomic uint64_t *spots;   /* where something was released, by number: check_order.c; NULL: nothing is */
+    _Atomic uint32_t seen_work, seen_wide; /* check_seen.c */
+    _Atomic bool coarse;                   /* order goes by numbers from now on */
     /* releases: by an atomic or volatile write behind a fence */
     _Atomic uint64_t releases;
     _Atomic uint64_t objects[OBJECTS];  /* the last release there */
@@ -382,6 +382,8 @@ void simt_steady_end(struct block *b);
 /* ---- check_sync.c ---- */
 /* Is what the record says, which was done to the spot, ordered before what a thread of the block does now? */
 bool simt_check_ordered(const struct block *b, record r, unsigned warp, unsigned lane, uint64_t spot);
+/* The same, to be found out at once; false: it may be. */
+bool simt_check_surely_ordered(const struct block *b, record r, unsigned warp, unsigned lane, uint64_t spot);
 /* May threads of the warp differ in what is ordered before what they do now? Do the two lanes? */
 bool simt_check_differ(const struct block *b, unsigned warp);
 bool simt_check_lanes_differ(const struct block *b, unsigned warp, unsigned lane, unsigned other);

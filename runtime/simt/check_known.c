@@ -22,8 +22,10 @@ bool simt_knows_some(const struct block *b, unsigned warp)
     return b->warps || b->lanes[warp] || simt_clocks_known(b) || b->order || b->acquires || b->reach;
 }
 
-static inline bool is_behind(const struct knower *x, record r, record me)
+/* `must`: it is to be found out. Else false may mean that this takes longer. */
+static inline bool is_behind(const struct knower *x, record r, record me, bool must)
 {
+    const struct block *b = x->access->block;
     unsigned thread = record_thread(r), lane = thread % SIMT_WARP, warp = thread / SIMT_WARP;
     uint32_t time = record_time(r);
     if (!r || !((r ^ me) & WHO_MASK)) return true;
@@ -32,7 +34,9 @@ static inline bool is_behind(const struct knower *x, record r, record me)
         if (warp == x->warp && time < simt_lane_seen(x->lanes, x->lane, lane)) return true;
         if (time < x->met) return true;
     }
-    return x->knows_more && simt_check_ordered(x->access->block, r, x->warp, x->lane, x->at);
+    if (!x->knows_more) return false;
+    return must ? simt_check_ordered(b, r, x->warp, x->lane, x->at)
+                : simt_check_surely_ordered(b, r, x->warp, x->lane, x->at);
 }
 
 /* As the thread's own since it met others last. */
@@ -45,21 +49,22 @@ static inline bool is_mine(record r, record me, record seen)
 static inline bool read_cell(const struct knower *x, record *w, unsigned n, record me)
 {
     record *first = w + n, *second = first + n;
-    if (*w == LISTED || record_special(*first | *second) || !is_behind(x, *w, me)) return false;
+    if (*w == LISTED || record_special(*first | *second) || !is_behind(x, *w, me, true)) return false;
     if (is_mine(*first, me, x->seen) || is_mine(*second, me, x->seen)) return true;
-    if (is_behind(x, *first, me)) {
+    if (is_behind(x, *first, me, false)) {
         *first = me;
-        if (is_behind(x, *second, me)) *second = 0;
+        if (is_behind(x, *second, me, false)) *second = 0;
         return true;
     }
-    bool room = is_behind(x, *second, me);
+    bool room = is_behind(x, *second, me, false);
     if (room) *second = me;
     return room;
 }
 
 static inline bool may_write(const struct knower *x, const record *w, unsigned n, record me)
 {
-    return *w != LISTED && is_behind(x, *w, me) && is_behind(x, w[n], me) && is_behind(x, w[2 * n], me);
+    return *w != LISTED && is_behind(x, *w, me, true) && is_behind(x, w[n], me, true) &&
+           is_behind(x, w[2 * n], me, true);
 }
 
 /* The lane touches cells of words, from that one on. */

@@ -70,15 +70,17 @@ static uint32_t meet_one(struct actor *x, struct history *h, const struct past *
     bool stores =
         site_writes(mine) && site_writes(theirs) && !(mine->access == ACCESS_ATOMIC && theirs->access == ACCESS_ATOMIC);
     uint32_t left = p->lanes;
+    bool must = h->room == MOST_PARTIES; /* more are lost */
     if (conflict && excused(x, p->who)) {
         conflict = false;
         h->apart |= stores;
     }
+    must |= conflict;
     EACH_LANE(l, conflict || full ? p->lanes : 0)
     {
         record r = p->who + ((record)l << THREAD_AT);
         bool alike = !conflict && a->alike >> l & 1 && record_thread(r) / SIMT_WARP == (unsigned)a->warp->index;
-        if (gone(x, r) || (alike && record_block(r) == record_block(x->me))) {
+        if (is_over(x, r, must) || (alike && record_block(r) == record_block(x->me))) {
             if (drops) left &= ~(1u << l);
             continue;
         }
@@ -263,13 +265,23 @@ static unsigned site_of_atomic(const struct access *a)
     return a->kind == ACCESS_ATOMIC ? record_site(a->me) : 0;
 }
 
-/* Does the thread once more what the list has of it, in a loop that waits, and is there nothing that races with it? */
-static bool comes_again(const struct actor *x, const struct history *h)
+/* Where nothing in the list races with a strong read, as in a loop that waits: the thread's last one takes the place of
+ * one before it by the same line. */
+static bool reads_again(const struct actor *x, struct history *h)
 {
-    const record who = x->me & ~((record)(SIMT_WARP - 1) << THREAD_AT);
-    for (uint32_t k = 0; h->spares && !x->access->alike && k < h->count; k++)
-        if (h->parties[k].who == who && h->parties[k].lanes >> x->lane & 1) return true;
-    return false;
+    const record who = x->me & ~((record)(SIMT_WARP - 1) << THREAD_AT), times = (record)LAST_TIME << TIME_AT;
+    struct past *room = NULL;
+    if (!h->spares || x->access->alike || x->access->kind != ACCESS_READ || !x->access->site->strong) return false;
+    for (uint32_t k = 0; k < h->count && !(room && room->who == who); k++) {
+        struct past *p = &h->parties[k];
+        if ((p->who ^ who) & ~times) continue;
+        p->lanes &= ~(1u << x->lane);
+        if (p->who == who || !p->lanes) room = p;
+    }
+    if (!room) return false;
+    room->who = who;
+    room->lanes |= 1u << x->lane;
+    return true;
 }
 
 void simt_cell_follow(struct actor *x, record *was, unsigned bytes, bool raced)
@@ -280,7 +292,7 @@ void simt_cell_follow(struct actor *x, record *was, unsigned bytes, bool raced)
     struct block *owner = x->shared ? a->block : NULL;
     struct history *h = listed ? simt_history_find(a->check, owner, cell, bytes) : NULL;
     if (h && !x->shared && simt_spares_atomics(a) && simt_history_settled(h, site_of_atomic(a))) return;
-    if (h && comes_again(x, h)) return;
+    if (h && reads_again(x, h)) return;
     struct shown s = show(x, was[0], bytes);
     struct past few[RECORDS + 1];
     struct history some = {.parties = few, .room = RECORDS + 1, .fixed = true, .raced = raced};

@@ -139,15 +139,15 @@ void simt_order_fence(struct block *b, unsigned warp, uint32_t m)
     simt_seen_let_go(&s);
 }
 
-bool simt_order_seen(const struct block *b, record r, unsigned thread, uint64_t spot)
+bool simt_order_seen(const struct block *b, record r, unsigned thread, uint64_t spot, bool near)
 {
     const struct site *s = &b->check->sites[record_site(r)];
-    const struct seen_set *knows = b->order ? b->order[thread].knows : NULL;
+    struct seen_set *knows = b->order ? b->order[thread].knows : NULL;
     if (!knows) return false;
-    if (simt_seen_has(knows, r, 0)) return true;
+    if (simt_seen_has(b->check, knows, r, 0, near)) return true;
     for (unsigned bytes = 4; spot && s->strong && !s->bulk && bytes <= 16; bytes *= 2) {
         unsigned object = object_of(b->check, spot, bytes, false);
-        if (object && simt_seen_has(knows, r, object)) return true;
+        if (object && simt_seen_has(b->check, knows, r, object, near)) return true;
     }
     return false;
 }

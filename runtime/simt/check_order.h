@@ -31,8 +31,9 @@ void simt_seen_join(struct simt_check *c, struct seen_set **to, struct seen_set 
 bool simt_seen_only(const struct seen_set *s, unsigned block);
 /* By keys, the latest of each; how many are left. */
 size_t simt_seen_sort(uint64_t *items, size_t n);
-/* Does it say so of what the record tells: in general, or as a strong access to the object? 0: in general. */
-bool simt_seen_has(const struct seen_set *s, record r, unsigned object);
+/* Does it say so of what the record tells: in general, or as a strong access to the object? 0: in general. `near`:
+ * false may mean that this takes longer to find out. */
+bool simt_seen_has(struct simt_check *c, struct seen_set *s, record r, unsigned object, bool near);
 
 /* ---- check_order.c ---- */
 /* Of global memory the spot is the address; of a block's shared memory this; 0: none. */
@@ -40,7 +41,7 @@ uint64_t simt_order_spot(const struct block *owner, uint64_t offset);
 /* A strong access of lanes m, which are taken out: it is looked at and done. */
 enum event simt_order_strong(struct access *a, uint32_t *m);
 /* Has the thread seen, by what it read, what the record says? */
-bool simt_order_seen(const struct block *b, record r, unsigned thread, uint64_t spot);
+bool simt_order_seen(const struct block *b, record r, unsigned thread, uint64_t spot, bool near);
 struct seen_set *simt_order_knows(const struct block *b, unsigned thread);
 void simt_order_learn(struct block *b, unsigned thread, struct seen_set *s);
 void simt_order_fence(struct block *b, unsigned warp, uint32_t m); /* theirs come behind what they have seen so far */

@@ -75,7 +75,7 @@ bool simt_check_want(struct block *b, void *array, size_t count, size_t size)
     return *p != NULL;
 }
 
-bool simt_check_ordered(const struct block *b, record r, unsigned warp, unsigned lane, uint64_t spot)
+static bool is_ordered(const struct block *b, record r, unsigned warp, unsigned lane, uint64_t spot, bool near)
 {
     unsigned thread = record_thread(r), me = warp * SIMT_WARP + lane;
     uint32_t time = record_time(r);
@@ -89,7 +89,17 @@ bool simt_check_ordered(const struct block *b, record r, unsigned warp, unsigned
         if (other != warp && b->warps && time < b->warps[warp][other]) return true;
     }
     return (b->reach && simt_reach_ordered(b, r)) || (b->clocks && simt_clocks_ordered(b, r, me)) ||
-           simt_order_seen(b, r, me, spot) || (b->acquires && simt_releases_seen(b, r, me));
+           simt_order_seen(b, r, me, spot, near) || (b->acquires && simt_releases_seen(b, r, me));
+}
+
+bool simt_check_ordered(const struct block *b, record r, unsigned warp, unsigned lane, uint64_t spot)
+{
+    return is_ordered(b, r, warp, lane, spot, false);
+}
+
+bool simt_check_surely_ordered(const struct block *b, record r, unsigned warp, unsigned lane, uint64_t spot)
+{
+    return is_ordered(b, r, warp, lane, spot, true);
 }
 
 bool simt_check_differ(const struct block *b, unsigned warp)

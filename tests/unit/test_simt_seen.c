@@ -45,7 +45,7 @@ static void join_tables(struct table_of_times *to, const struct table_of_times *
 }
 
 /* Are they of one opinion? An object's item may have given way to one of the whole thread, which is asked for, too. */
-static void compare(const struct seen_set *s, const struct table_of_times *t, uint32_t newest)
+static void compare(struct simt_check *c, struct seen_set *s, const struct table_of_times *t, uint32_t newest)
 {
     for (int k = 0; k < 40; k++) {
         unsigned b = below(BLOCKS), who = below(THREADS), object = below(OBJECTS_SEEN);
@@ -55,7 +55,8 @@ static void compare(const struct seen_set *s, const struct table_of_times *t, ui
         raise_to(&known, t->warp[b][who / SIMT_WARP]);
         raise_to(&known, t->thread[b][who][0]);
         if (object) raise_to(&known, t->thread[b][who][object]);
-        CHECK_INT(s && (simt_seen_has(s, r, 0) || (object && simt_seen_has(s, r, object))), time < known);
+        CHECK_INT(s && (simt_seen_has(c, s, r, 0, false) || (object && simt_seen_has(c, s, r, object, false))),
+                  time < known);
     }
     if (!s) return;
     for (unsigned b = 0; b < BLOCKS; b++) {
@@ -97,8 +98,8 @@ static void change(struct simt_check *c, struct seen_set **sets, struct table_of
         for (size_t k = 0; k < n; k++) items[k] = draw(&tables[to], 1 + below(below(2) ? 6 : time));
         simt_seen_add(c, &sets[to], items, simt_seen_sort(items, n));
     }
-    compare(sets[to], &tables[to], time);
-    compare(sets[from], &tables[from], time);
+    compare(c, sets[to], &tables[to], time);
+    compare(c, sets[from], &tables[from], time);
 }
 
 TEST(sets_say_what_tables_say)
@@ -131,11 +132,55 @@ TEST(a_set_knows_which_it_came_from)
     }
     for (uint32_t k = 0; k < 100; k++) {
         record r = (record)1 << BLOCK_AT | (record)4 << TIME_AT | (record)k << THREAD_AT;
-        CHECK_INT(simt_seen_has(first, r, 0), k <= 40);
-        CHECK(simt_seen_has(s, r, 0));
+        CHECK_INT(simt_seen_has(c, first, r, 0, false), k <= 40);
+        CHECK(simt_seen_has(c, s, r, 0, false));
     }
     simt_seen_let_go(&s);
     simt_seen_let_go(&first);
     simt_seen_let_go(&before);
+    free(c);
+}
+
+static record done_by(unsigned k)
+{
+    return (record)(1 + k / 1000) << BLOCK_AT | (record)4 << TIME_AT | (record)(k % 1000) << THREAD_AT;
+}
+
+/* Threads each of which has awaited some of those before it, and so all that those had seen: what is far away is found,
+ * too, where it is to be, and what is near at once. */
+TEST(what_others_had_seen_is_found)
+{
+    enum { ALL = 2000, AWAITED = 3 };
+    struct simt_check *c = calloc(1, sizeof *c);
+    struct seen_set **sets = calloc(ALL, sizeof *sets);
+    bool(*seen)[ALL] = calloc(ALL, sizeof *seen);
+    unsigned lost = 0, false_ones = 0, at_once = 0;
+    for (unsigned k = 0; k < ALL; k++) {
+        for (unsigned n = 0, last; k && n < AWAITED; n++) {
+            last = below(below(4) ? k : 1 + k / 8);
+            simt_seen_join(c, &sets[k], sets[last]);
+            for (unsigned j = 0; j < k; j++) seen[k][j] |= seen[last][j];
+            at_once += simt_seen_has(c, sets[k], done_by(last), 0, true);
+        }
+        uint64_t items[2] = {seen_item(1 + k / 1000, SEEN_THREAD + k % 1000, 0, 5),
+                             seen_item(1 + k / 1000, SEEN_THREAD + k % 1000, 1, 6)};
+        simt_seen_extend(c, &sets[k], items, 2);
+        seen[k][k] = true;
+    }
+    for (unsigned n = 0; n < 4 * ALL; n++) {
+        unsigned k = below(ALL), j = below(ALL);
+        record r = done_by(j);
+        if (simt_seen_has(c, sets[k], r, 0, true)) false_ones += !seen[k][j];
+        bool found = simt_seen_has(c, sets[k], r, 0, false);
+        lost += seen[k][j] && !found;
+        false_ones += found && !seen[k][j];
+    }
+    CHECK(at_once > ALL * AWAITED / 2);
+    CHECK_INT(lost, 0);
+    CHECK_INT(false_ones, 0);
+    CHECK(!atomic_load(&c->no_memory));
+    for (unsigned k = 0; k < ALL; k++) simt_seen_let_go(&sets[k]);
+    free(seen);
+    free(sets);
     free(c);
 }
