@@ -42,6 +42,9 @@ bool lg_is_library(const char *name);
 /* On a word of another language, for the name of a variable; NULL: it is none. */
 const char *lg_hint_word(const char *name);
 
+/* On a method or a field that strings or lists have in another language; NULL: it is none. */
+const char *lg_hint_member(const char *name, bool of_string);
+
 /* Narrows the code of a cell, whose value is that of its end, to its last line. */
 void lg_last_line(const char **code, size_t *length);
 
