@@ -78,6 +78,8 @@ void lg_diagonal(struct rt_array *a, int64_t offset, int row, int column);
 bool lg_check_flag(lua_State *L, int idx, const char *name);
 /* An axis from 0 for the user's axis (from 1, negative from the end) at idx, which may be {axis = n}. */
 int lg_check_axis(lua_State *L, int idx, int ndim);
+/* The same, of a new axis beside ndim others. */
+int lg_check_new_axis(lua_State *L, int idx, int ndim);
 
 /* lang/memory.c: makes this state the one whose garbage is collected when a device is full while it allocates. */
 void lg_memory_enter(lua_State *L);

@@ -86,7 +86,7 @@ static int stack(lua_State *L)
     lua_Integer n = check_list(L);
     const struct rt_array *first = push_part(L, 1);
     if (first->ndim == RT_MAX_DIMS) return luaL_error(L, "an array has at most %d axes", RT_MAX_DIMS);
-    int axis = lg_check_axis(L, 2, first->ndim + 1);
+    int axis = lg_check_new_axis(L, 2, first->ndim);
     enum rt_dtype dtype = first->dtype;
     for (lua_Integer i = 1; i <= n; i++) {
         const struct rt_array *a = push_part(L, i);

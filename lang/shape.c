@@ -16,7 +16,7 @@ static void name_axis(lua_State *L, int idx)
         lua_pop(L, 1);
 }
 
-int lg_check_axis(lua_State *L, int idx, int ndim)
+static int axis_of(lua_State *L, int idx, int ndim, const char *what)
 {
     int is_integer;
     if (idx > 0 && lua_istable(L, idx)) name_axis(L, idx);
@@ -26,9 +26,19 @@ int lg_check_axis(lua_State *L, int idx, int ndim)
                    lua_type(L, idx) == LUA_TNUMBER ? lua_tostring(L, idx) : lg_type_name(L, idx));
     lua_Integer from_zero = axis > 0 ? axis - 1 : axis + ndim;
     if (axis == 0 || from_zero < 0 || from_zero >= ndim)
-        luaL_error(L, "there is no axis %I: the array has %d (axes count from 1, or from the end with -1)",
-                   (LUAI_UACINT)axis, ndim);
+        luaL_error(L, "there is no axis %I: the %s has %d (axes count from 1, or from the end with -1)",
+                   (LUAI_UACINT)axis, what, ndim);
     return (int)from_zero;
+}
+
+int lg_check_axis(lua_State *L, int idx, int ndim)
+{
+    return axis_of(L, idx, ndim, "array");
+}
+
+int lg_check_new_axis(lua_State *L, int idx, int ndim)
+{
+    return axis_of(L, idx, ndim + 1, "result");
 }
 
 static struct rt_array *push_shared(lua_State *L, const struct rt_array *a)
@@ -156,7 +166,7 @@ static int unsqueeze(lua_State *L)
 {
     const struct rt_array *a = lg_check_array(L, 1);
     if (a->ndim == RT_MAX_DIMS) return luaL_error(L, "an array has at most %d axes", RT_MAX_DIMS);
-    int axis = lg_check_axis(L, 2, a->ndim + 1);
+    int axis = lg_check_new_axis(L, 2, a->ndim);
     struct rt_array *out = push_shared(L, a);
     size_t behind = (size_t)(a->ndim - axis);
     memmove(out->shape + axis + 1, out->shape + axis, behind * sizeof *out->shape);
