@@ -182,13 +182,14 @@ static bool gives_mask(lua_State *L, const struct lg_lexer *x, const struct lg_t
     return false;
 }
 
-/* Whether `and` stands between the names of two arrays alone: m and n. `or` is for x = x or gpu.zeros(3). */
+/* Whether `and` stands between the names of two arrays alone: m and n. `or` is for x = x or gpu.zeros(3), and both are
+ * for what depends on whether there is a mask: m and x or y. */
 static bool joins_arrays(lua_State *L, struct lg_lexer x, const struct lg_token *owner, const struct lg_token *before)
 {
     struct lg_token next, last = {0};
     if (lg_token_is(&x, owner, ".") || lg_token_is(&x, owner, ":") || !lg_lexer_code(&x, &next)) return false;
     bool ends = !lg_lexer_code(&x, &last) || last.end - last.start != 1 || !strchr(".:([{", x.text[last.start]);
-    return ends && names_array(L, x.text, before) && names_array(L, x.text, &next);
+    return ends && last.keyword != LG_OR && names_array(L, x.text, before) && names_array(L, x.text, &next);
 }
 
 int lg_find_truth(lua_State *L, const char *code, size_t length)

@@ -391,6 +391,7 @@ TEST(masks_where_a_boolean_is_wanted_are_warned_of)
                                         "z = x or y",
                                         "z = x and y:sum()",
                                         "z = x and s",
+                                        "z = x and y or nil",
                                         "z = o.x and y",
                                         "z = x and y[1]"};
     start();
