@@ -96,7 +96,7 @@ static void step(struct account *a)
 bool lg_memory_collect(lua_State *L, size_t bytes)
 {
     size_t heap = (size_t)lua_gc(L, LUA_GCCOUNT) << 10;
-    if (!current || current->collecting || bytes < 4 * heap || lua_gc(L, LUA_GCISRUNNING) != 1) return false;
+    if (!current || current->collecting || bytes < heap + heap / 2 || lua_gc(L, LUA_GCISRUNNING) != 1) return false;
     collect(current);
     return true;
 }
