@@ -174,12 +174,12 @@ static bool find_pattern(const struct simt_check *c, uint32_t first, uint32_t co
                          struct pattern *out)
 {
     uint32_t term_first = c->launch->function->code->term_first;
-    const struct condition *all = &c->program->conditions[first];
     *out = (struct pattern){0};
     for (uint32_t k = 0; k < count; k++) {
-        bool held, wide = c->program->terms[all[k].a].wide;
-        uint32_t a = (uint32_t)all[k].a - term_first, b = (uint32_t)all[k].b - term_first;
-        if (!simt_steady_decide(&all[k], ranges[a], ranges[b], wide, &held)) return false;
+        const struct condition *one = &c->program->conditions[first + k];
+        bool held, wide = c->program->terms[one->a].wide;
+        uint32_t a = (uint32_t)one->a - term_first, b = (uint32_t)one->b - term_first;
+        if (!simt_steady_decide(one, ranges[a], ranges[b], wide, &held)) return false;
         out->held[k / 64] |= (uint64_t)held << k % 64;
     }
     return true;
@@ -195,10 +195,10 @@ bool simt_steady_pattern(struct block *b, uint32_t first, uint32_t count, const 
 {
     const struct simt_check *c = b->check;
     const struct steadiness *s = &c->steady;
-    const struct term *terms = &c->program->terms[c->launch->function->code->term_first];
-    bool some = count || c->launch->function->code->choice_count;
+    const struct function *f = c->launch->function->code;
+    bool some = count || f->choice_count;
     for (uint32_t k = 0; some && k < s->varying_count; k++)
-        b->ranges[s->varying[k]] = range_of(c, b->ranges, &terms[s->varying[k]], of);
+        b->ranges[s->varying[k]] = range_of(c, b->ranges, &c->program->terms[f->term_first + s->varying[k]], of);
     return find_pattern(c, first, count, b->ranges, out);
 }
 
