@@ -5,6 +5,8 @@
 
 #define LARGE 65536 /* elements from which on the order of memory decides */
 #define LINE  64    /* bytes of a cache line */
+#define APART 2     /* elements from row to row up to which those between them may as well be combined, too */
+#define PICKS 8     /* elements of a row, for each of those, from which on picking results is little beside combining */
 
 const struct kn_reduction_info kn_reductions[KN_REDUCTION_COUNT] = {
     [KN_SUM] =
@@ -177,6 +179,17 @@ static void sort_row(struct kn_reducer *r)
     r->leaves[0].rows.offset = leaf->offset;
 }
 
+/* Whether a stored array's rows are combined many at a time. r has its types. */
+static bool combines_many(struct kn_reducer *r, const struct rt_array *a, unsigned axes)
+{
+    r->program.leaves = 0;
+    choose_rows(r, a, axes);
+    r->leaves[0].row = r->row;
+    r->leaves[0].rows = r->rows;
+    sort_row(r);
+    return are_many(r);
+}
+
 /* Chooses rows in memory's order where there is one array to take it from, and either its own elements are combined or
  * the order of combining changes no bit. */
 static void choose_order(struct kn_reducer *r, const struct rt_array *values, bool stored, unsigned axes)
@@ -267,14 +280,77 @@ static enum rt_status reduce(struct kn_reducer *r, const struct rt_array *values
     return status;
 }
 
-static enum rt_status reduce_array(struct kn_reducer *r, const struct rt_array *a, unsigned axes, bool keepdims,
-                                   struct rt_array *out, struct rt_error *e)
+/* On the host, the axis along which rows lie backwards or a few elements apart, so that each element would be loaded by
+ * itself; -1 where there is none, or loading is not what takes the time: looking for places takes longer. */
+static int axis_to_fill(const struct kn_reducer *r, const struct rt_array *a, unsigned axes)
+{
+    const int64_t most = r->indices ? 1 : APART;
+    int64_t length = 1;
+    int found = -1;
+    if (kn_runs_generated(rt_array_device(a))) return -1;
+    for (int i = 0; i < a->ndim; i++) {
+        if (axes >> i & 1)
+            length *= a->shape[i];
+        else if (a->shape[i] >= KN_FEW_ROWS && a->strides[i] != 0 && llabs(a->strides[i]) <= most)
+            found = i;
+    }
+    if (found < 0 || a->strides[found] == 1) return -1;
+    return length >= PICKS * llabs(a->strides[found]) ? found : -1;
+}
+
+/* The array with all that lies between its elements along an axis, which then runs upwards. */
+static struct rt_array fill_axis(const struct rt_array *a, int axis)
+{
+    struct rt_array filled = *a;
+    turn_up(&filled, axis);
+    filled.shape[axis] = (a->shape[axis] - 1) * filled.strides[axis] + 1;
+    filled.strides[axis] = 1;
+    return filled;
+}
+
+/* Copies what is the array's of the results of the filled one, in which the axis is the at-th. */
+static enum rt_status pick(const struct rt_array *results, int at, int64_t count, int64_t step, struct rt_array *out,
+                           struct rt_error *e)
+{
+    struct rt_array picked;
+    enum rt_status status = rt_array_slice(results, at, step < 0 ? results->shape[at] - 1 : 0, count, step, &picked, e);
+    if (status != RT_OK) return status;
+    status = rt_array_new(rt_array_device(results), results->dtype, picked.ndim, picked.shape, out, e);
+    if (status == RT_OK) status = kn_copy(out, &picked, e);
+    if (status != RT_OK) rt_array_release(out);
+    rt_array_release(&picked);
+    return status;
+}
+
+static enum rt_status reduce_as_it_is(struct kn_reducer *r, const struct rt_array *a, unsigned axes, bool keepdims,
+                                      struct rt_array *out, struct rt_error *e)
 {
     int node;
     memset(out, 0, sizeof *out);
     kn_program_start(&r->program);
     enum rt_status status = kn_program_array(&r->program, a, &node, e);
     return status == RT_OK ? reduce(r, a, true, axes, keepdims, out, e) : status;
+}
+
+/* Where rows that are combined many at a time do not lie side by side, those between them are combined with them: each
+ * from the same elements, in the same order. */
+static enum rt_status reduce_array(struct kn_reducer *r, const struct rt_array *a, unsigned axes, bool keepdims,
+                                   struct rt_array *out, struct rt_error *e)
+{
+    const unsigned all = (1u << a->ndim) - 1;
+    const int axis = axis_to_fill(r, a, axes);
+    r->filled = false;
+    if (axis < 0 || !combines_many(r, a, axes & all)) return reduce_as_it_is(r, a, axes, keepdims, out, e);
+    const struct rt_array filled = fill_axis(a, axis);
+    struct rt_array results;
+    memset(out, 0, sizeof *out);
+    r->filled = true;
+    enum rt_status status = reduce_as_it_is(r, &filled, axes, keepdims, &results, e);
+    if (status != RT_OK) return status;
+    const int gone = keepdims ? 0 : __builtin_popcount(axes & ((1u << axis) - 1));
+    status = pick(&results, axis - gone, a->shape[axis], a->strides[axis], out, e);
+    rt_array_release(&results);
+    return status;
 }
 
 enum rt_status kn_reduce(enum kn_reduction reduction, const struct rt_array *a, unsigned axes, bool keepdims,
@@ -322,7 +398,7 @@ static bool cannot_widen(const struct kn_program *p, const struct rt_array *valu
     struct kn_reducer r;
     if (kn_runs_generated(rt_array_device(p->arrays[0]))) return false;
     kn_program_assign(&r.program, p);
-    r.indices = false;
+    r.indices = r.filled = false;
     choose_rows(&r, values, axes & ((1u << values->ndim) - 1));
     if (!kn_reduce_widens(&r)) return false;
     for (int i = 0; i < p->leaves; i++)
@@ -355,6 +431,7 @@ enum rt_status kn_program_reduce(const struct kn_program *p, enum kn_reduction r
     if (last->kind == KN_NODE_ARRAY) return kn_reduce(reduction, p->arrays[last->leaf], axes, keepdims, out, e);
     struct kn_reducer r;
     r.reduction = reduction;
+    r.filled = false;
     kn_program_assign(&r.program, p);
     enum rt_status status = kn_program_form(p, &values, e);
     bool store = status == RT_OK && (lies_across(p, &values) || cannot_widen(p, &values, axes));
@@ -381,12 +458,9 @@ bool kn_reduces_many(const struct kn_program *p, enum kn_reduction k, int outer)
     r.program.leaves = 0;
     r.reduction = k;
     choose_types(&r, values.dtype);
-    choose_rows(&r, &values, (1u << values.ndim) - (1u << outer));
-    if (p->nodes[p->count - 1].kind == KN_NODE_ARRAY) {
-        r.leaves[0].row = r.row;
-        r.leaves[0].rows = r.rows;
-        sort_row(&r);
-    }
+    const unsigned axes = (1u << values.ndim) - (1u << outer);
+    if (p->nodes[p->count - 1].kind == KN_NODE_ARRAY) return combines_many(&r, &values, axes);
+    choose_rows(&r, &values, axes);
     return are_many(&r);
 }
 
@@ -399,6 +473,7 @@ static enum rt_status make_reducer(const struct kn_program *p, enum kn_reduction
     enum rt_status status = values_of(p, &values, e);
     if (status != RT_OK) return status;
     r->reduction = k;
+    r->filled = false;
     kn_program_assign(&r->program, p);
     choose_types(r, values.dtype);
     if ((status = kn_program_convert(&r->program, node, r->accumulate, &node, e)) == RT_OK)

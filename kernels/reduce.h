@@ -23,6 +23,7 @@ struct kn_reducer {
     int64_t length; /* of a row, 1 at least */
     int64_t count;  /* of rows, 1 at least */
     bool many;      /* the host combines many rows at a time */
+    bool filled;    /* those between an array's rows, too, all of them as the rows would be by themselves */
 };
 
 /* Of sums and products: integers and bools give int64, unsigned 64-bit ones uint64. */

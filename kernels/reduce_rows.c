@@ -12,7 +12,8 @@
 bool kn_reduce_widens(const struct kn_reducer *r)
 {
     int64_t inner = 1;
-    if (r->indices || r->count < 2 || r->count > WIDE / 2 || r->count * r->length < LEAST_WIDENED) return false;
+    if (r->indices || r->filled || r->count < 2 || r->count > WIDE / 2 || r->count * r->length < LEAST_WIDENED)
+        return false;
     for (int i = r->rows.ndim - 1; i >= 0; inner *= r->rows.shape[i--])
         if (r->rows.shape[i] > 1 && r->rows.strides[i] != inner) return false;
     return kn_row_step(&r->row) == r->count;

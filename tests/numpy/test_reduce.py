@@ -161,6 +161,11 @@ def few_columns(r, g, dtype, columns):
     yield "x:eq(0):to(x.dtype):all(1), x:eq(1):to(x.dtype):prod(1)", {"x": low}, ((low == 0).all(0), np.zeros(columns))
     yield "x.T:sum(), x.T:max(), x.T:min(), x:flip():sum(), x:flip(2):max()", {"x": x}, (wide(x).sum(), x.max(), x.min(), wide(x).sum(), x.max())
     yield "x:flip():sum(1), x:flip():max(1)", {"x": x}, (wide(x)[:, ::-1].sum(0), x[:, ::-1].max(0))
+    for step in [-1, 2, -2]:  # rows backwards, or with others between them
+        v, lua = x[:, ::step], f"x['..., ::{step}']"
+        yield f"{lua}:sum(1), {lua}:max(1), {lua}:min(1, true)", {"x": x}, (wide(v).sum(0), v.max(0), v.min(0, keepdims=True))
+        yield f"{lua}:argmin(1), {lua}.T:argmax(2)", {"x": x}, (v.argmin(0) + 1, v.argmax(0) + 1)
+        yield f"{lua}:any(1), ({lua}:eq(0)):all(1)", {"x": low}, (low[:, ::step].any(0), (low[:, ::step] == 0).all(0))
     yield ("(x:to('float64') - x:to('float64'):mean(1)):abs():sum(1)", {"x": x}, np.abs(f - f.mean(0)).sum(0))
     if columns > 4:  # two axes in one of the operands, which broadcasts along the first, that are one in the other
         y = x[: len(x) // 20 * 20].reshape(20, -1, columns)

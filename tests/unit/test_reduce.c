@@ -187,6 +187,60 @@ TEST(reduce_views)
     check_all(&b);
 }
 
+/* Backwards, every other one, and both, of so many rows, or elements of each, that those between them are combined,
+ * too, and of fewer. */
+TEST(reduce_rows_that_lie_apart)
+{
+    static const int64_t shapes[][3] = {{17, 3, 67}, {3, 5, 64}, {2, 8, 8}, {16, 1, 7}, {40, 2, 9}, {7, 1, 65}};
+    for (int t = 0; t < RT_COMPLEX64; t++)
+        for (int i = 0; i < 18; i++) {
+            const int64_t *shape = shapes[i / 3], step = i % 3 == 0 ? -1 : i % 3 == 1 ? 2 : -2, n = shape[2];
+            int64_t whole[] = {shape[0], shape[1], (n - 1) * (step == -1 ? 1 : 2) + 1};
+            ARRAYS a = test_array((enum rt_dtype)t, 3, whole, 3, false), s = {0}, p = {0};
+            OK(rt_array_slice(&a, 2, step < 0 ? whole[2] - 1 : 0, n, step, &s, e));
+            check_all(&s);
+            OK(rt_array_permute(&s, (int[]){2, 0, 1}, &p, e));
+            check_all(&p);
+        }
+}
+
+TEST(reduce_rows_that_lie_apart_in_their_places)
+{
+    int64_t shape[] = {20, 5, 30, 70};
+    ARRAYS a = test_array(RT_FLOAT64, 4, shape, 3, false), s = {0}, out = {0}, kept = {0};
+    OK(rt_array_slice(&a, 3, 69, 35, -2, &s, e));
+    OK(kn_reduce(KN_SUM, &s, 1u << 0 | 1u << 2, false, &out, e));
+    OK(kn_reduce(KN_SUM, &s, 1u << 0 | 1u << 2, true, &kept, e));
+    CHECK_INT(kept.ndim, 4);
+    for (int i = 0; i < 4; i++) CHECK_INT(kept.shape[i], ((int[]){1, 5, 1, 35})[i]);
+    for (int64_t k = 0; k < 5 * 35; k++) {
+        double want = 0;
+        for (int64_t i = 0; i < 20 * 30; i++) want += get(&s, ((i / 30 * 5 + k / 35) * 30 + i % 30) * 35 + k % 35);
+        CHECK(fabs(get(&out, k) - want) <= 1e-12 * 600 && get(&kept, k) == get(&out, k));
+    }
+    struct rt_array none;
+    FAILS(RT_INVALID, "axis", kn_reduce(KN_SUM, &s, 1u << 4, false, &none, e));
+}
+
+/* Of columns that lie backwards the bits are those of columns that lie in a wider array, which are not combined as more
+ * of them. */
+TEST(reduce_rows_that_lie_apart_to_the_same_bits)
+{
+    int64_t shape[] = {400, 300}, wide[] = {400, 301};
+    ARRAYS a = test_array(RT_FLOAT64, 2, shape, 3, false), b = test_array(RT_FLOAT64, 2, wide, 3, false);
+    ARRAYS flipped = {0}, part = {0}, got = {0}, want = {0};
+    for (int64_t i = 0; i < 400 * 300; i++) {
+        const double v = sin((double)i);
+        rt_store_double(RT_FLOAT64, element(&a, i), v);
+        rt_store_double(RT_FLOAT64, element(&b, i / 300 * 301 + i % 300), v);
+    }
+    OK(rt_array_slice(&a, 1, 299, 300, -1, &flipped, e));
+    OK(rt_array_slice(&b, 1, 0, 300, 1, &part, e));
+    OK(kn_reduce(KN_SUM, &flipped, 1, false, &got, e));
+    OK(kn_reduce(KN_SUM, &part, 1, false, &want, e));
+    for (int64_t i = 0; i < 300; i++) CHECK(get(&got, i) == get(&want, 299 - i));
+}
+
 TEST(reduce_long_rows)
 {
     int64_t n = 3 * 65536 + 17, shape[] = {2, 150001}, turned[] = {150001, 2}, sides[] = {300, 301};
@@ -340,13 +394,15 @@ TEST(reduce_interrupted)
 TEST(reduce_allocations_fail)
 {
     int64_t shape[] = {70, 300};
-    ARRAYS a = test_array(RT_INT16, 2, shape, 3, false), out = {0};
+    ARRAYS a = test_array(RT_INT16, 2, shape, 3, false), flipped = {0}, out = {0};
     struct rt_error error = {0};
     static const enum kn_reduction kinds[] = {KN_SUM, KN_ARGMAX, KN_MEAN};
-    for (int i = 0; i < 9; i++)
+    OK(rt_array_slice(&a, 1, 299, 300, -1, &flipped, e));
+    for (int i = 0; i < 18; i++)
         for (long nth = 1;; nth++) {
             rt_fail_allocation(nth);
-            enum rt_status status = kn_reduce(kinds[i % 3], &a, axes_of(i / 3 - 1), false, &out, &error);
+            enum rt_status status =
+                kn_reduce(kinds[i % 3], i < 9 ? &a : &flipped, axes_of(i / 3 % 3 - 1), false, &out, &error);
             rt_fail_allocation(0);
             rt_array_release(&out);
             if (status == RT_OK) break;
