@@ -214,9 +214,8 @@ static bool keep_conditions_in(struct steady *s, uint32_t first, uint32_t *count
     struct simt_program *p = s->d->program;
     for (size_t k = 0; k < s->f->insn_count; k++) {
         if (!s->matters[k] || s->conditions[k].a < 0) continue;
-        struct condition *kept = p->conditions + first;
         uint32_t n = 0;
-        while (n < *count && !same_condition(s, &kept[n], &s->conditions[k])) n++;
+        while (n < *count && !same_condition(s, &p->conditions[first + n], &s->conditions[k])) n++;
         if (n < *count) continue;
         struct condition *more = rt_realloc(p->conditions, (p->condition_count + 1) * sizeof *more);
         if (!more) return false;
