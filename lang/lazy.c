@@ -183,7 +183,7 @@ static void clear_registers(lua_State *L)
 static void evaluate_list(lua_State *L, const struct rt_storage *s)
 {
     struct waiting *w = find_waiting(L);
-    bool collected = false;
+    bool cleared = false, collected = false;
     for (;;) {
         if (w->first) lg_memory_enter(L);
         const struct lg_array *l = next_wanted(w, s);
@@ -193,7 +193,8 @@ static void evaluate_list(lua_State *L, const struct rt_storage *s)
         if (rt_array_device(form)->recording && bytes < REPEATED) bytes = REPEATED;
         if (is_elsewhere(l)) bytes = SIZE_MAX; /* evaluated, garbage would bring streams together and hide a race */
         if (!collected && kn_expression_inlined(l->expression)) {
-            clear_registers(L);
+            if (!cleared) clear_registers(L);
+            cleared = true;
             if ((collected = lg_memory_collect(L, bytes))) continue;
         }
         struct kn_expression *x = kn_expression_retain(l->expression);

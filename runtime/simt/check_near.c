@@ -138,11 +138,11 @@ static bool reads_again(struct block *b, const struct warp *w, const struct insn
     const uint32_t many = b->worker->quiet.now;
     uint8_t *failed = &b->unread[w->pc % FORMLESS];
     const struct site *s = &b->check->sites[site];
+    if (i->memory != MEMORY_LOAD || many == UINT32_MAX || s->strong || s->copies || ++*failed % 64 > 8) return false;
     const struct access a = {.block = b, .origin = w->worker->program->places[w->pc].origin};
     const struct unit *u = simt_unit_of(b, a.origin);
     const uint32_t bytes = 1u << u->log;
     const struct window window = simt_check_window(&a);
-    if (i->memory != MEMORY_LOAD || many == UINT32_MAX || s->strong || s->copies || ++*failed % 64 > 8) return false;
     if (i->size != bytes || i->count != 1 || window.high - window.low < bytes) return false;
     const struct offsets o = {u32_at(w->frame->regs, i->a),     (uint32_t)i->imm, window.low,
                               window.high - window.low - bytes, bytes - 1,        u->log};
