@@ -92,6 +92,7 @@ struct bounds { /* of the values of a term, both ends in it */
     int64_t low, high;
 };
 struct steadiness {        /* check_steady.c */
+    bool possible;         /* blocks may have patterns */
     struct bounds *ranges; /* by term of the function, in all blocks */
     uint32_t *varying;     /* the terms that differ by block and are wanted */
     uint32_t varying_count;

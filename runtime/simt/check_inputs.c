@@ -33,12 +33,16 @@ bool simt_check_meant(const struct simt_check *c, int origin, struct simt_extent
     return false;
 }
 
-uint64_t simt_check_allocation(const struct simt_check *c, uint32_t pc)
+static uint64_t allocation_of(const struct simt_check *c, int origin)
 {
     struct simt_extent meant;
     struct simt_block b;
-    if (simt_is_bulk(&c->program->code[pc]) || !simt_check_meant(c, c->program->places[pc].origin, &meant)) return 0;
-    return simt_find(meant.address, &b) ? b.address : 0;
+    return simt_check_meant(c, origin, &meant) && simt_find(meant.address, &b) ? b.address : 0;
+}
+
+uint64_t simt_check_allocation(const struct simt_check *c, uint32_t pc)
+{
+    return simt_is_bulk(&c->program->code[pc]) ? 0 : allocation_of(c, c->program->places[pc].origin);
 }
 
 static bool is_output(const struct simt_check *c, uint64_t allocation)
@@ -70,6 +74,17 @@ bool simt_inputs_find(struct simt_check *c)
         if (c->runs[k]) c->knows_inputs = find_outputs(c, f);
     }
     return !c->knows_inputs || !c->output_count || simt_own_find(c);
+}
+
+bool simt_inputs_fixed(const struct simt_check *c)
+{
+    const struct function *f = c->launch->function->code;
+    bool fixed = true;
+    for (uint32_t k = 0; k < f->fixed_count && fixed; k++) {
+        uint64_t allocation = allocation_of(c, c->program->fixed[f->fixed_first + k]);
+        fixed = allocation && simt_is_quiet(c, allocation);
+    }
+    return fixed;
 }
 
 bool simt_is_quiet(const struct simt_check *c, uint64_t allocation)

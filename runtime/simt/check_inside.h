@@ -322,6 +322,8 @@ void simt_pairs_spread(const struct simt_check *c, struct line *l, unsigned log,
 bool simt_inputs_find(struct simt_check *c); /* when a launch starts; false: no memory */
 /* Can no two threads of the launch race in the allocation that begins at the address? */
 bool simt_is_quiet(const struct simt_check *c, uint64_t allocation);
+/* Does nobody store to what the launch's function is steady without stores to? */
+bool simt_inputs_fixed(const struct simt_check *c);
 /* What an address is made of, as struct place has it: the array that the parameter points to, or the variable. False:
  * it isn't known. */
 bool simt_check_meant(const struct simt_check *c, int origin, struct simt_extent *to);

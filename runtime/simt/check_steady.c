@@ -231,9 +231,10 @@ static bool find_values(const struct simt_check *c, const struct bounds *ranges,
 }
 
 /* May its blocks have patterns? */
-static bool may_have_patterns(const struct function *f)
+static bool may_have_patterns(const struct simt_check *c)
 {
-    return f->steady && f->condition_count <= CONDITIONS && f->choice_count <= CHOICES;
+    const struct function *f = c->launch->function->code;
+    return f->steady && f->condition_count <= CONDITIONS && f->choice_count <= CHOICES && simt_inputs_fixed(c);
 }
 
 /* ---- a launch ---- */
@@ -289,7 +290,8 @@ bool simt_steady_begin(struct simt_check *c)
     const struct function *f = c->launch->function->code;
     struct steadiness *s = &c->steady;
     uint32_t count = f->term_end - f->term_first;
-    bool some = may_have_patterns(f) && (f->condition_count || f->choice_count);
+    s->possible = may_have_patterns(c);
+    bool some = s->possible && (f->condition_count || f->choice_count);
     if (!some && !(c->even.count && f->even_count)) return true;
     s->ranges = rt_alloc(count * sizeof *s->ranges);
     s->varying = rt_alloc(count * sizeof *s->varying);
@@ -326,7 +328,7 @@ void simt_steady_start(struct block *b)
     memcpy(here.low, b->worker->block, sizeof here.low);
     memcpy(here.high, b->worker->block, sizeof here.high);
     b->meetings = 0;
-    b->patterned = may_have_patterns(f) && !simt_reach_kept(b) &&
+    b->patterned = c->steady.possible && !simt_reach_kept(b) &&
                    simt_steady_pattern(b, f->condition_first, f->condition_count, &here, &b->pattern) &&
                    find_values(c, b->ranges, &b->pattern);
     b->steady = b->patterned && simt_steady_knows(&c->steady.known, &b->pattern);

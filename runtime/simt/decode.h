@@ -91,6 +91,9 @@ bool simt_extra(struct decoder *d, const uint32_t *values, uint32_t count, uint3
 /* Has the instruction this modifier: the whole word, or one that begins so ("shared" for shared::cta, too)? */
 bool simt_has_mod(const struct ptx_insn *in, const char *mod);
 bool simt_has_mod_like(const struct ptx_insn *in, const char *start);
+/* Is the word in the list, an array? */
+#define ONE_OF(word, list) simt_is_one_of(word, list, sizeof(list) / sizeof *(list))
+bool simt_is_one_of(const char *word, const char *const *list, size_t count);
 
 /* Keeps the name of a variable in shared memory, of a function or (-1) of the module. */
 bool simt_name_shared(struct decoder *d, const struct ptx_var *v, int function, uint64_t offset);
@@ -202,15 +205,24 @@ bool simt_find_among_atomics(struct decoder *d);
  * the variables, by bits, that some of them store to. False: no memory. */
 bool simt_find_covered(struct decoder *d, bool *marks, uint64_t *stored);
 
-/* ---- decode_steady.c: the function at hand ---- */
+/* ---- decode_choices.c: the function at hand ---- */
 /* Reads an instruction's comparison, or the opposite, of operands *a and *b. False: it is another one. */
 bool simt_read_comparison(const struct ptx_insn *in, struct condition *c, const struct ptx_operand **a,
                           const struct ptx_operand **b, bool *wide, bool *opposite);
 /* What the instruction leaves of terms without an index of threads. False: it is none such. */
 bool simt_read_choice(struct decoder *d, const struct ptx_insn *in, struct choice *c);
 bool simt_is_early(const struct ptx_func *f, const struct ptx_insn *in); /* decode_early.c */
-bool simt_is_harmless_call(const struct ptx_insn *in);                   /* of the built-in functions: of printf */
-bool simt_find_steady(struct decoder *d);                                /* fills d->fn->steady */
+
+/* ---- decode_fixed.c: the function at hand ---- */
+/* Marks, by PTX instruction, plain loads from arrays and variables that the function does not store to by name. False:
+ * there are none. */
+bool simt_find_fixed(struct decoder *d, bool *marks);
+/* Of those that are marked and matter: a launch is to see whether it does store there. False: no memory. */
+bool simt_keep_fixed(struct decoder *d, const bool *marks, const bool *matters);
+
+/* ---- decode_steady.c: likewise ---- */
+bool simt_is_harmless_call(const struct ptx_insn *in); /* of the built-in functions: of printf */
+bool simt_find_steady(struct decoder *d);              /* fills d->fn->steady */
 
 /* ---- decode_swaps.c ---- */
 /* Marks the places of plain loads of what a compare-and-swap then expects, in a function whose code is there. */

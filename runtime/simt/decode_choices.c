@@ -21,6 +21,27 @@ static int block_term(struct decoder *d, const struct ptx_operand *o, bool wide)
     return term >= 0 && is_of_block(d, term, &most) ? term : -1;
 }
 
+bool simt_read_comparison(const struct ptx_insn *in, struct condition *c, const struct ptx_operand **a,
+                          const struct ptx_operand **b, bool *wide, bool *opposite)
+{
+    static const char *const against[] = {"ge", "hs", "le", "ls", "ne"};
+    static const char *const less[] = {"lt", "ge", "lo", "hs"}, *const more[] = {"gt", "le", "hi", "ls"},
+                             *const equal[] = {"eq", "ne"}, *const without_sign[] = {"lo", "hs", "hi", "ls"};
+    if (strcmp(in->opcode, "setp") != 0 || in->guard >= 0 || in->mod_count != 2 || in->operand_count != 3) return false;
+    const char *type = in->mods[1];
+    *wide = !strcmp(type + 1, "64");
+    if (!strchr("sub", *type) || (!*wide && strcmp(type + 1, "32") != 0) || in->operands[0].kind != PTX_OP_REG)
+        return false;
+    bool swaps = ONE_OF(in->mods[0], more);
+    c->equals = ONE_OF(in->mods[0], equal);
+    if (!swaps && !c->equals && !ONE_OF(in->mods[0], less)) return false;
+    *a = &in->operands[1 + swaps];
+    *b = &in->operands[2 - swaps];
+    *opposite = ONE_OF(in->mods[0], against);
+    c->is_signed = *type == 's' && !ONE_OF(in->mods[0], without_sign);
+    return true;
+}
+
 bool simt_read_choice(struct decoder *d, const struct ptx_insn *in, struct choice *c)
 {
     const struct ptx_operand *x, *y, *o = in->operands;

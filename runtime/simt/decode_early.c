@@ -38,14 +38,6 @@ static bool uses(const struct ptx_insn *in, size_t first, const struct registers
     return false;
 }
 
-static bool is_one_of(const char *word, const char *const *list, size_t n)
-{
-    for (size_t k = 0; k < n; k++)
-        if (!strcmp(list[k], word)) return true;
-    return false;
-}
-#define ONE_OF(word, list) is_one_of(word, list, sizeof(list) / sizeof *(list))
-
 static int result_of(const struct ptx_insn *in)
 {
     return in->operand_count && in->operands[0].kind == PTX_OP_REG ? in->operands[0].reg : -1;

@@ -20,14 +20,6 @@ static void visit_operand(const struct ptx_func *f, const struct ptx_operand *o,
     for (size_t k = 0; k < o->item_count; k++) visit_operand(f, &o->items[k], visit, context);
 }
 
-static bool is_one_of(const char *word, const char *const *list, size_t n)
-{
-    for (size_t k = 0; k < n; k++)
-        if (!strcmp(list[k], word)) return true;
-    return false;
-}
-#define ONE_OF(word, list) is_one_of(word, list, sizeof(list) / sizeof *(list))
-
 /* ---- what is the same in all blocks ---- */
 static void count_definition(void *context, int reg)
 {

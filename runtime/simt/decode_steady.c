@@ -2,7 +2,8 @@
  * threads do not race there and read nothing that was never written, holds for all of them (check_steady.c).
  *
  * It does when what an access, a barrier and the branches between them depend on is computed from the thread's index
- * and the launch alone: neither from the block's index nor from memory. Branches that depend on more, as where a loop
+ * and the launch alone: neither from the block's index nor from memory, but for what all blocks find in the same place,
+ * as in a table, where nobody stores meanwhile (decode_fixed.c). Branches that depend on more, as where a loop
  * goes over an array, may lead round instructions that don't matter for that, if all their ways lead to the same next
  * one that does.
  *
@@ -39,6 +40,7 @@ struct steady {
     bool *needed;                 /* by register */
     bool *matters;                /* by instruction */
     bool *covered;                /* likewise: touches what its thread has touched (decode_covered.c) */
+    bool *fixed;                  /* likewise: loads from memory that does not change */
     const bool *may_differ;       /* likewise: does not matter; NULL: all that touch shared memory do */
     bool *seen;                   /* likewise, by a search */
     size_t *stack;
@@ -46,15 +48,7 @@ struct steady {
     bool even; /* it is accesses to global memory that matter, whatever their addresses */
 };
 
-#define NO_CONDITION       (-1)
-
-#define ONE_OF(word, list) is_one_of(word, list, sizeof(list) / sizeof *(list))
-static bool is_one_of(const char *word, const char *const *list, size_t count)
-{
-    for (size_t k = 0; k < count; k++)
-        if (!strcmp(word, list[k])) return true;
-    return false;
-}
+#define NO_CONDITION (-1)
 
 /* ---- registers ---- */
 typedef void visitor(struct steady *s, int reg);
@@ -118,6 +112,13 @@ static bool source_varies(struct steady *s, const struct ptx_operand *o)
     return any(s, o, look);
 }
 
+/* Does it load what is the same in all blocks, if its address is? */
+static bool loads_fixed(const struct steady *s, const struct ptx_insn *in)
+{
+    if (strcmp(in->opcode, "ld") != 0) return false;
+    return simt_has_mod_like(in, "param") || simt_has_mod_like(in, "const") || s->fixed[in - s->f->insns];
+}
+
 /* Is its result part of a pattern? */
 static bool is_settled(const struct steady *s, size_t insn)
 {
@@ -130,9 +131,8 @@ static bool result_varies(struct steady *s, const struct ptx_insn *in)
                                        "or",    "xor",  "not",  "neg", "cvt",   "min",   "max",  "setp", "set",
                                        "selp",  "abs",  "div",  "rem", "bfe",   "bfi",   "popc", "clz",  "brev",
                                        "bfind", "prmt", "lop3", "shf", "mul24", "mad24", "fma",  "sad",  "slct"};
-    bool parameter = !strcmp(in->opcode, "ld") && simt_has_mod_like(in, "param");
     if (s->varies == s->unsure && is_settled(s, (size_t)(in - s->f->insns))) return false;
-    if (guard_varies(s, in) || (!parameter && !ONE_OF(in->opcode, pure))) return true;
+    if (guard_varies(s, in) || !(ONE_OF(in->opcode, pure) || loads_fixed(s, in))) return true;
     for (size_t k = 1; k < in->operand_count; k++)
         if (source_varies(s, &in->operands[k])) return true;
     return false;
@@ -156,27 +156,6 @@ static void find_varying(struct steady *s, bool *varies)
 }
 
 /* ---- conditions ---- */
-bool simt_read_comparison(const struct ptx_insn *in, struct condition *c, const struct ptx_operand **a,
-                          const struct ptx_operand **b, bool *wide, bool *opposite)
-{
-    static const char *const against[] = {"ge", "hs", "le", "ls", "ne"};
-    static const char *const less[] = {"lt", "ge", "lo", "hs"}, *const more[] = {"gt", "le", "hi", "ls"},
-                             *const equal[] = {"eq", "ne"}, *const without_sign[] = {"lo", "hs", "hi", "ls"};
-    if (strcmp(in->opcode, "setp") != 0 || in->guard >= 0 || in->mod_count != 2 || in->operand_count != 3) return false;
-    const char *type = in->mods[1];
-    *wide = !strcmp(type + 1, "64");
-    if (!strchr("sub", *type) || (!*wide && strcmp(type + 1, "32") != 0) || in->operands[0].kind != PTX_OP_REG)
-        return false;
-    bool swaps = ONE_OF(in->mods[0], more);
-    c->equals = ONE_OF(in->mods[0], equal);
-    if (!swaps && !c->equals && !ONE_OF(in->mods[0], less)) return false;
-    *a = &in->operands[1 + swaps];
-    *b = &in->operands[2 - swaps];
-    *opposite = ONE_OF(in->mods[0], against);
-    c->is_signed = *type == 's' && !ONE_OF(in->mods[0], without_sign);
-    return true;
-}
-
 static bool read_condition(struct steady *s, const struct ptx_insn *in, struct condition *c)
 {
     const struct ptx_operand *a, *b;
@@ -493,6 +472,30 @@ static void settle(struct steady *s, bool choices)
     s->varies = s->differs;
 }
 
+/* What of it differs from block to block. */
+static void look_at_registers(struct steady *s)
+{
+    memset(s->differs, 0, s->f->reg_count * sizeof *s->differs);
+    find_varying(s, s->differs);
+    find_conditions(s);
+    settle(s, false);
+}
+
+/* Fills in d->fn->steady, where threads go by what stands in memory that does not change. False: no memory. */
+static bool look_for_fixed(struct steady *s)
+{
+    struct decoder *d = s->d;
+    if (!simt_find_fixed(d, s->fixed)) return true;
+    look_at_registers(s);
+    if ((d->fn->steady = alike_without(s, NULL))) {
+        keep_still(s, 0);
+        return keep_conditions(s) && simt_keep_fixed(d, s->fixed, s->matters);
+    }
+    memset(s->fixed, 0, s->f->insn_count * sizeof *s->fixed);
+    look_at_registers(s);
+    return true;
+}
+
 /* Fills in d->fn->steady by choices, where less left something to differ. False: no memory. */
 static bool look_for_choices(struct steady *s)
 {
@@ -518,7 +521,7 @@ static bool look_at_shared(struct steady *s)
     if (any && (d->fn->steady = alike_without(s, d->unsteady))) return keep_conditions(s);
     if (!simt_find_covered(d, s->covered, &stored)) return false;
     if (!stored || !(d->fn->steady = alike_without(s, s->covered)))
-        return look_for_choices(s) && (d->fn->steady || by_variables(s));
+        return look_for_choices(s) && (d->fn->steady || look_for_fixed(s)) && (d->fn->steady || by_variables(s));
     d->fn->own = stored;
     keep_still(s, 0);
     return keep_conditions(s);
@@ -546,9 +549,7 @@ static bool look_at(struct steady *s)
 {
     bool shared = has_plain_shared(s), meets = has_meetings(s);
     if (!shared && !meets) return true;
-    find_varying(s, s->differs);
-    find_conditions(s);
-    settle(s, false);
+    look_at_registers(s);
     if (shared && !look_at_shared(s)) return false;
     s->d->fn->even_first = s->d->program->condition_count;
     return !meets || look_at_global(s);
@@ -560,11 +561,12 @@ bool simt_find_steady(struct decoder *d)
     size_t registers = d->f->reg_count + 1, count = d->f->insn_count + 1;
     d->fn->condition_first = d->program->condition_count;
     d->fn->choice_first = d->program->choice_count;
+    d->fn->fixed_first = d->program->fixed_count;
     if (!d->f->is_entry || count > MOST) return true;
     s.differs = rt_calloc(3 * registers, sizeof *s.differs);
     s.conditions = rt_alloc(count * sizeof *s.conditions);
     s.choices = rt_alloc(count * sizeof *s.choices);
-    s.matters = rt_calloc(3 * count, sizeof *s.matters);
+    s.matters = rt_calloc(4 * count, sizeof *s.matters);
     s.stack = rt_alloc(count * sizeof *s.stack);
     bool ok = s.differs && s.conditions && s.choices && s.matters && s.stack;
     if (ok) {
@@ -572,6 +574,7 @@ bool simt_find_steady(struct decoder *d)
         s.needed = s.unsure + registers;
         s.seen = s.matters + count;
         s.covered = s.seen + count;
+        s.fixed = s.covered + count;
         ok = look_at(&s);
     }
     free(s.differs);

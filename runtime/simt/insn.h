@@ -224,6 +224,7 @@ struct function {
     uint64_t byte_units, half_units;
     uint32_t condition_first, condition_count;
     uint32_t choice_first, choice_count; /* and these have the same value for all threads, in all of those blocks */
+    uint32_t fixed_first, fixed_count;   /* as long as nobody stores to these in the launch */
     /* Entries: each thread touches global memory and meets others in the same way in all blocks, if these conditions
      * come out the same for all threads of the launch. */
     bool even;
@@ -301,6 +302,8 @@ struct simt_program {
     uint32_t choice_count;
     struct still_variable *still;
     uint32_t still_count;
+    int *fixed; /* arrays and variables, as struct place has origins */
+    uint32_t fixed_count;
     struct flow_block *blocks;
     uint32_t block_count;
     struct condition *ways;

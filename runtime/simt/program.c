@@ -60,6 +60,7 @@ void simt_program_free(struct simt_program *p)
     free(p->conditions);
     free(p->choices);
     free(p->still);
+    free(p->fixed);
     free(p->blocks);
     free(p->ways);
     free(p->loops);

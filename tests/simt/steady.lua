@@ -201,4 +201,39 @@ case("a warp that does not meet beside what is alike", "race", beside .. "s[in[i
 case("exchanges beside an index from memory", nil,
   "__shared__ int r[64]; r[t] = in[i]; s[in[i]] = t; __syncthreads(); int v = r[t], u = r[63 - t]; __syncthreads(); if (t < 32 && r[t] > r[63 - t]) { r[t] = u; r[63 - t] = v; } __syncthreads(); out[i] = r[t] + s[t];", order)
 
+-- Where a table says where threads go, the same one in all blocks. `hand`: each block waits for the one
+-- before it, and block 0 hands over what it has stored.
+case("an index from a table", nil, "s[in[t]] = i; __syncthreads(); out[i] = s[63 - t];", order)
+case("an index from a table that clashes", "race", "s[t] = 0; __syncthreads(); s[in[t + 320]] = t; __syncthreads(); out[i] = s[t];", clashes, 0)
+case("an index from a part of a table", "race", "s[t] = 0; __syncthreads(); s[in[t + 64 * b]] = t; __syncthreads(); out[i] = s[t];", clashes)
+case("a guard by a table", nil, "s[t] = t; __syncthreads(); if (per[t % 12] == 0) s[t + 64] = s[63 - t]; __syncthreads(); out[i] = s[t + (per[t % 12] ? 0 : 64)];")
+case("a loop as long as a table says", "uninitialized read", "for (int k = 0; k < per[5] * 60; k++) s[k] = 1; __syncthreads(); out[i] = s[t];", nil, 4 * blocks)
+local hand = [[
+  if (t == 0) while (atomicAdd(per, 0) < b) __nanosleep(100);
+  __syncthreads(); __threadfence();
+  s[%s] = t; __syncthreads(); out[i] = s[t];
+  if (!b) { %s; } __threadfence(); __syncthreads();
+  if (t == 0) atomicExch(per, b + 1);]]
+local function handed(name, index, store, want)
+  t.test(name, function()
+    local k = gpu.kernel("__device__ int table[64];\n__constant__ int fixed[64];\n" ..
+      "__global__ void k(const int *in, int *other, int *per, int *out) { __shared__ int s[64]; int t = threadIdx.x, b = blockIdx.x, i = b * 64 + t; " ..
+      hand:format(index, store) .. "}")
+    for _ = 1, 3 do
+      local all = gpu.range(0, 63):to("int32")
+      k:global("table"):copy_(all)
+      k:global("fixed"):copy_(all)
+      local found = gpu.check(function() k(blocks, 64)(all, all, gpu.zeros(1, "int32"), gpu.zeros(n, "int32")) end)
+      t.eq(#found, want and 1 or 0, found[1] and found[1].text or "reports")
+      if want then t.eq(found[1].kind, want) end
+    end
+  end)
+end
+handed("a table that is stored to by another name", "in[t]", "if (t == 7) other[t] = 9", "race")
+handed("a table that is stored to", "other[t]", "if (t == 7) other[t] = 9", "race")
+handed("a table of the program that is stored to", "table[t]", "if (t == 7) table[t] = 9", "race")
+handed("a table beside one that is stored to", "table[t]", "if (t == 7) other[t] = 9")
+handed("a table of constants", "fixed[t]", "if (t == 7) other[t] = 9")
+handed("a table that a reduction changes", "other[t]", "if (t == 7) atomicAdd(other + t, 2)", "race")
+
 t.done()
