@@ -322,43 +322,43 @@ static int convolve(lua_State *L)
 
 #define SIZES       "Size is a number, or a list of one for each axis. "
 #define FLOATS      "Integers give floats. "
-#define SIZED(name) "gpu.ndimage." name "(x, size [, mode [, value]])"
+#define SIZED(name) "gpu.ndimage." name "(x, size [, mode [, cval]])"
 
 const struct lg_function lg_ndimage_filters[] = {
     {"gaussian_filter", gaussian_filter,
-     "gpu.ndimage.gaussian_filter(x, sigma [, mode [, value [, truncate [, order]]]] | {sigma=, mode=, cval=, truncate=, order=})",
+     "gpu.ndimage.gaussian_filter(x, sigma [, mode [, cval [, truncate [, order]]]] | {sigma=, mode=, cval=, truncate=, order=})",
      "Blurred along all axes by Gauss's bell of the standard deviation sigma, a number or a list of one for each axis.\n"
      "An axis with sigma 0 stays. The bell is cut off at `truncate` deviations, 4 unless told otherwise. With an order, a "
      "number or a list of one for each axis, up to 16, it is that derivative of what is blurred. " FLOATS LG_BORDER_DOC,
      "local x = gpu.zeros(9)\nx[5] = 1\nlocal y = gpu.ndimage.gaussian_filter(x, 1)\n"
      "assert(math.abs(y:sum() - 1) < 1e-5 and y:argmax() == 5)"},
     {"gaussian_gradient_magnitude", gaussian_gradient_magnitude,
-     "gpu.ndimage.gaussian_gradient_magnitude(x, sigma [, mode [, value]])",
+     "gpu.ndimage.gaussian_gradient_magnitude(x, sigma [, mode [, cval]])",
      "The length of the gradient of what is blurred by Gauss's bell: the edges of what is larger than sigma.\n" FLOATS
          LG_BORDER_DOC,
      "local x = gpu.zeros(20)\nx['11:'] = 1\nlocal y = gpu.ndimage.gaussian_gradient_magnitude(x, 1)\n"
      "assert(y[10] > 0.3 and y[11] > 0.3 and y[1] == 0)"},
-    {"gaussian_laplace", gaussian_laplace, "gpu.ndimage.gaussian_laplace(x, sigma [, mode [, value]])",
+    {"gaussian_laplace", gaussian_laplace, "gpu.ndimage.gaussian_laplace(x, sigma [, mode [, cval]])",
      "The second derivatives along all axes of what is blurred by Gauss's bell, added up.\n" FLOATS LG_BORDER_DOC,
      "local x = gpu.zeros(9)\nx[5] = 1\nassert(gpu.ndimage.gaussian_laplace(x, 1):argmin() == 5)"},
     {"uniform_filter", uniform_filter, SIZED("uniform_filter"),
      "The mean of the window around each element.\n" SIZES FLOATS LG_BORDER_DOC,
      "assert(gpu.ndimage.uniform_filter(gpu.array({0, 3, 6}), 3):allclose(gpu.array({1, 3, 5})))"},
-    {"sobel", sobel, "gpu.ndimage.sobel(x [, axis [, mode [, value]]])",
+    {"sobel", sobel, "gpu.ndimage.sobel(x [, axis [, mode [, cval]]])",
      "Edges across an axis, the last unless told otherwise: the difference of the neighbours along it, weighed 1, 2, 1 "
      "along the others.\n" FLOATS LG_BORDER_DOC,
      "assert(gpu.ndimage.sobel(gpu.array({{0, 0, 1}, {0, 0, 1}, {0, 0, 1}}))[{2, 2}] == 4)"},
-    {"prewitt", prewitt, "gpu.ndimage.prewitt(x [, axis [, mode [, value]]])",
+    {"prewitt", prewitt, "gpu.ndimage.prewitt(x [, axis [, mode [, cval]]])",
      "As gpu.ndimage.sobel, with all weights 1.\n" FLOATS LG_BORDER_DOC,
      "assert(gpu.ndimage.prewitt(gpu.array({{0, 0, 1}, {0, 0, 1}, {0, 0, 1}}))[{2, 2}] == 3)"},
-    {"laplace", laplace, "gpu.ndimage.laplace(x [, mode [, value]])",
+    {"laplace", laplace, "gpu.ndimage.laplace(x [, mode [, cval]])",
      "The second differences along all axes, added up.\n" FLOATS LG_BORDER_DOC,
      "assert(gpu.ndimage.laplace(gpu.array({1, 4, 9, 16}))[2] == 2)"},
-    {"correlate", correlate, "gpu.ndimage.correlate(x, weights [, mode [, value]])",
+    {"correlate", correlate, "gpu.ndimage.correlate(x, weights [, mode [, cval]])",
      "Sums of products of the window around each element with weights, an array or table of as many axes.\n" FLOATS
          LG_BORDER_DOC,
      "assert(gpu.ndimage.correlate(gpu.array({1, 2, 4}), {0, 0, 1}):equal(gpu.array({2, 4, 4})))"},
-    {"convolve", convolve, "gpu.ndimage.convolve(x, weights [, mode [, value]])",
+    {"convolve", convolve, "gpu.ndimage.convolve(x, weights [, mode [, cval]])",
      "As gpu.ndimage.correlate, with the weights turned round along all axes.\n" FLOATS LG_BORDER_DOC,
      "assert(gpu.ndimage.convolve(gpu.array({1, 2, 4}), {0, 0, 1}):equal(gpu.array({1, 1, 2})))"},
     {0}};

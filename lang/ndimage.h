@@ -32,7 +32,7 @@ const struct rt_array *lg_check_image(lua_State *L, const char *what);
 
 #define LG_BORDER_DOC                                                                                                  \
     "The mode says what lies beyond the edges: \"reflect\", the elements mirrored with the last one, unless told "     \
-    "otherwise; \"mirror\" without it, \"nearest\" the last one, \"wrap\" those of the other end, \"constant\" the "   \
-    "value, 0 unless told otherwise."
+    "otherwise; \"mirror\" without it, \"nearest\" the last one, \"wrap\" those of the other end, \"constant\" "       \
+    "cval, 0 unless told otherwise."
 
 #endif

@@ -192,7 +192,7 @@ static int median_filter(lua_State *L)
     return 1;
 }
 
-/* gpu.ndimage.rank_filter(x, rank, size [, mode [, value]]) */
+/* gpu.ndimage.rank_filter(x, rank, size [, mode [, cval]]) */
 static int rank_filter(lua_State *L)
 {
     struct windows w;
@@ -206,7 +206,7 @@ static int rank_filter(lua_State *L)
     return 1;
 }
 
-/* gpu.ndimage.percentile_filter(x, percentile, size [, mode [, value]]) */
+/* gpu.ndimage.percentile_filter(x, percentile, size [, mode [, cval]]) */
 static int percentile_filter(lua_State *L)
 {
     struct windows w;
@@ -223,18 +223,18 @@ static int percentile_filter(lua_State *L)
 }
 
 #define SIZES       "Size is a number, or a list of one for each axis. "
-#define SIZED(name) "gpu.ndimage." name "(x, size [, mode [, value]])"
+#define SIZED(name) "gpu.ndimage." name "(x, size [, mode [, cval]])"
 #define GREY_DOC    SIZES "On bools it is what it is of 0 and 1. " LG_BORDER_DOC
 
 const struct lg_function lg_ndimage_ranks[] = {
     {"median_filter", median_filter, SIZED("median_filter"),
      "The median of the window around each element, which takes out what stands alone.\n" SIZES LG_BORDER_DOC,
      "assert(gpu.ndimage.median_filter(gpu.array({1, 1, 9, 1, 1}), 3):equal(gpu.ones(5)))"},
-    {"rank_filter", rank_filter, "gpu.ndimage.rank_filter(x, rank, size [, mode [, value]])",
+    {"rank_filter", rank_filter, "gpu.ndimage.rank_filter(x, rank, size [, mode [, cval]])",
      "The element that stands at `rank` when the window around each element is sorted: 1 is the smallest, -1 the "
      "greatest.\n" SIZES LG_BORDER_DOC,
      "assert(gpu.ndimage.rank_filter(gpu.array({1, 2, 9, 1, 1}), -1, 3):equal(gpu.array({2, 9, 9, 9, 1})))"},
-    {"percentile_filter", percentile_filter, "gpu.ndimage.percentile_filter(x, percentile, size [, mode [, value]])",
+    {"percentile_filter", percentile_filter, "gpu.ndimage.percentile_filter(x, percentile, size [, mode [, cval]])",
      "The element below which so many of a hundred elements of the window around each one are.\n"
      "A negative percentile counts from 100 down. " SIZES LG_BORDER_DOC,
      "assert(gpu.ndimage.percentile_filter(gpu.array({1, 2, 9, 1, 1}), 50, 3):equal(gpu.array({1, 2, 2, 1, 1})))"},

@@ -373,7 +373,7 @@ static double number_of(lua_State *L, int list, int i)
 
 static int affine_transform(lua_State *L)
 {
-    static const char *const names[] = {"offset", "shape", "order", "mode", "value", NULL};
+    static const char *const names[] = {"offset", "shape", "order", "mode", "cval", NULL};
     const struct rt_array *a = lg_check_image(L, "affine_transform");
     double matrix[MOST_AXES * MOST_AXES] = {0}, offset[MOST_AXES] = {0};
     int64_t shape[RT_MAX_DIMS];
@@ -421,7 +421,7 @@ static void fit_plane(double c, double s, const int64_t *in, int64_t *out)
 
 static int rotate(lua_State *L)
 {
-    static const char *const names[] = {"axes", "reshape", "order", "mode", "value", NULL};
+    static const char *const names[] = {"axes", "reshape", "order", "mode", "cval", NULL};
     const struct rt_array *a = lg_check_image(L, "rotate");
     double degrees = luaL_checknumber(L, 2), c, sine, offset[2];
     int axes[RT_MAX_DIMS] = {0, 1}, at[2] = {0};
@@ -454,10 +454,10 @@ static int rotate(lua_State *L)
 #define ORDER_DOC                                                                                                       \
     "Order 1, unless told otherwise, goes straight between neighbours, 0 takes the nearest, 2 to 5 are splines, 3 the " \
     "cubic one. "
-#define MODE_DOC                                                                                                          \
-    "Outside is the value, 0 unless told otherwise; by the mode \"nearest\" the element at the edge, by \"reflect\" and " \
+#define MODE_DOC                                                                                                       \
+    "Outside is cval, 0 unless told otherwise; by the mode \"nearest\" the element at the edge, by \"reflect\" and "   \
     "\"mirror\" the elements mirrored, with the last one or without, by \"wrap\" those of the other end."
-#define LAST "[, order [, mode [, value]]]"
+#define LAST "[, order [, mode [, cval]]]"
 
 const struct lg_function lg_ndimage_splines[] = {
     {"map_coordinates", map_coordinates, "gpu.ndimage.map_coordinates(x, coordinates " LAST ")",
@@ -475,14 +475,14 @@ const struct lg_function lg_ndimage_splines[] = {
          MODE_DOC,
      "assert(gpu.ndimage.shift(gpu.array({2, 4, 8}), 0.5, 1, 'nearest'):equal(gpu.array({2, 3, 6})))"},
     {"affine_transform", affine_transform,
-     "gpu.ndimage.affine_transform(x, matrix [, offset [, shape " LAST "]] | {offset=, shape=, order=, mode=, value=})",
+     "gpu.ndimage.affine_transform(x, matrix [, offset [, shape " LAST "]] | {offset=, shape=, order=, mode=, cval=})",
      "The array whose element at the index i is that of x at the coordinates matrix times i plus offset; both count from "
      "1.\n"
      "It has the shape of x unless told otherwise. " ORDER_DOC MODE_DOC,
      "local x = gpu.array({{1, 2}, {3, 4}})\n"
      "assert(gpu.ndimage.affine_transform(x, {{0, 1}, {1, 0}}):equal(x.T))"},
     {"rotate", rotate,
-     "gpu.ndimage.rotate(x, degrees [, axes [, reshape " LAST "]] | {axes=, reshape=, order=, mode=, value=})",
+     "gpu.ndimage.rotate(x, degrees [, axes [, reshape " LAST "]] | {axes=, reshape=, order=, mode=, cval=})",
      "Turned by an angle in the plane of two axes, in whatever order, the first two unless told otherwise: an image "
      "anticlockwise.\n"
      "It is as large as to hold all of x, or with reshape = false as large as x. " ORDER_DOC MODE_DOC,

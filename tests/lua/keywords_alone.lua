@@ -27,7 +27,7 @@ local two = gpu.ones(2, "float64")
 local usual = {
   x = square, y = square, a = square, b = square, f = function(i) return i end, list = { square, square }, parts = 3,
   shift = 1, count = 3, size = 2, widths = 1, indices = whole:narrow(1, 1, 3), mask = gpu.array { true, false, true },
-  values = line, edges = line, shape = 3, rows = 3, n = 3, start = 1, stop = 3, k = 1, value = 2, factor = 2, re = line,
+  values = line, edges = line, shape = 3, rows = 3, n = 3, start = 1, stop = 3, k = 1, value = 2, cval = 2, factor = 2, re = line,
   im = line, low = 0, high = 5, mean = 1, deviation = 1, p = 0.5, scale = 1, freedom = 3, mode = "reflect", axis = 1,
   axes = { 1, 2 }, keepdims = true, dtype = "float64", device = "cpu", order = 1, descending = true, largest = true,
   smallest = true, right = true, side = "right", ddof = 1, rtol = 1, atol = 1, max = 5, min = 2, nan = 0, infinity = 1,

@@ -154,12 +154,12 @@ def splines(r, g, dtype):
     matrix, offset = g.standard_normal((x.ndim, x.ndim)) * 0.7 + np.eye(x.ndim), g.standard_normal(x.ndim) * 3
     shape = tuple(r.choice([1, 4, 9]) for _ in x.shape)
     from_one = offset + 1 - matrix.sum(1)
-    yield (f"gpu.ndimage.affine_transform(x, m, {{offset = o, shape = {listed(shape)}, order = {order}, mode = '{mode}', value = 2.5}})",
+    yield (f"gpu.ndimage.affine_transform(x, m, {{offset = o, shape = {listed(shape)}, order = {order}, mode = '{mode}', cval = 2.5}})",
            {"x": x, "m": matrix, "o": from_one}, nd.affine_transform(f, matrix, offset, shape, **n))
     if x.ndim > 1:
         angle, axes, fit = r.choice([30, -77.5, 200, 361]), r.sample(range(x.ndim), 2), r.random() < 0.5
         yield (f"gpu.ndimage.rotate(x, {angle}, {{axes = {{{axes[0] + 1}, {axes[1] + 1}}}, reshape = {str(fit).lower()}, "
-               f"order = {order}, mode = '{mode}', value = 2.5}})", {"x": x}, nd.rotate(f, angle, axes[::-1], fit, **n))
+               f"order = {order}, mode = '{mode}', cval = 2.5}})", {"x": x}, nd.rotate(f, angle, axes[::-1], fit, **n))
     if order > 1:
         mode = mode if mode in ("mirror", "reflect", "wrap") else "mirror"
         yield (f"gpu.ndimage.spline_filter(x, {order}, '{mode}')", {"x": x},
