@@ -286,9 +286,10 @@ static int avg_pool2d(lua_State *L)
     return pool(L, "avg_pool2d", 2, KN_POOL_MEAN);
 }
 
-#define CONV_DOC                                                                                                       \
-    "padding is a number of zeros on both sides, 'same' (as many as keep the size; stride 1) or 'valid' (none, as "    \
-    "unless told otherwise). groups parts channels and filters: each filter sees the channels of its group. bias is "  \
+#define CONV_DOC                                                                                                        \
+    "Windows lie a stride apart, the elements of one a dilation apart; both are 1 unless told otherwise. padding is a " \
+    "number of zeros on both sides, 'same' (as many as keep the size; stride 1) or 'valid' (none, as unless told "      \
+    "otherwise). groups parts channels and filters: each filter sees the channels of its group. bias is "               \
     "an array with a number for each filter. Floats alone; filters are not turned round, as in PyTorch."
 
 const struct lg_function lg_conv_functions[] = {
@@ -307,26 +308,23 @@ const struct lg_function lg_conv_functions[] = {
      "assert(tostring(y.shape) == '(2, 4, 4, 4)' and y[{1, 1, 2, 2}] == 27 and y[{1, 1, 1, 1}] == 12)"},
     {"max_pool1d", max_pool1d,
      "gpu.max_pool1d(x, window | {window=, stride=, padding=, dilation=})   x:max_pool1d(...)",
-     "The greatest element of each window of lines (N, C, L) or (C, L); NaN where there is one.\n"
-     "The stride is the window's size unless told otherwise; padding, half a window at most, is never the greatest.",
+     "The greatest element of each window of lines (N, C, L) or (C, L); NaN where there is one.\n" LG_POOL_DOC
+     "is never the greatest.",
      "assert(gpu.array({{1, 5, 2, 4}}):max_pool1d(2):equal(gpu.array({{5, 4}})))"},
     {"max_pool2d", max_pool2d,
      "gpu.max_pool2d(x, window | {window=, stride=, padding=, dilation=})   x:max_pool2d(...)",
      "The greatest element of each window of images (N, C, H, W) or (C, H, W); NaN where there is one.\n"
-     "window and the others are a number or {down, across}. The stride is the window's size unless told otherwise; "
-     "padding, half a window at most, is never the greatest.",
+     "window and the others are a number or {down, across}. " LG_POOL_DOC "is never the greatest.",
      "local x = gpu.range(16):reshape(1, 4, 4)\nassert(x:max_pool2d(2):equal(gpu.array({{{6, 8}, {14, 16}}})))\n"
      "assert(x:max_pool2d{window = 3, stride = 2, padding = 1}[{1, 2, 2}] == 16)"},
     {"avg_pool1d", avg_pool1d,
      "gpu.avg_pool1d(x, window | {window=, stride=, padding=, dilation=})   x:avg_pool1d(...)",
-     "The mean of each window of lines (N, C, L) or (C, L).\n"
-     "The stride is the window's size unless told otherwise; padding, half a window at most, counts as zeros.",
+     "The mean of each window of lines (N, C, L) or (C, L).\n" LG_POOL_DOC "counts as zeros.",
      "assert(gpu.array({{1, 5, 2, 4}}):avg_pool1d(2):equal(gpu.array({{3, 3}})))"},
     {"avg_pool2d", avg_pool2d,
      "gpu.avg_pool2d(x, window | {window=, stride=, padding=, dilation=})   x:avg_pool2d(...)",
      "The mean of each window of images (N, C, H, W) or (C, H, W).\n"
-     "window and the others are a number or {down, across}. The stride is the window's size unless told otherwise; "
-     "padding, half a window at most, counts as zeros.",
+     "window and the others are a number or {down, across}. " LG_POOL_DOC "counts as zeros.",
      "local x = gpu.range(16):reshape(1, 4, 4)\n"
      "assert(x:avg_pool2d({2, 4}):equal(gpu.array({{{4.5}, {12.5}}})))"},
     {0}};

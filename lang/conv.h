@@ -5,6 +5,11 @@
 
 #include "lang/lang.h"
 
+/* Of max_pool and avg_pool; what padding counts as comes behind it. */
+#define LG_POOL_DOC                                                                                                    \
+    "The stride is the window's size unless told otherwise; the dilation, which is how far apart the elements of a "   \
+    "window lie, 1; padding, half a window at most, "
+
 /* The value at the top, popped: an integer from `min` on for all of up to three axes, or a list of one for each. */
 void lg_conv_sizes(lua_State *L, const char *what, int dims, const char *name, int64_t min, int64_t *out);
 /* Raises for a key of the table at idx that is none of the names, which are parted by blanks. */

@@ -254,15 +254,14 @@ static int conv_transpose2d(lua_State *L)
 }
 
 #define POOL(name) "gpu." name "(x, window | {window=, stride=, padding=, dilation=})   x:" name "(...)"
-#define POOL_DOC                                                                                                       \
-    "window and the others are a number or {deep, down, across}. The stride is the window's size unless told "         \
-    "otherwise; padding, half a window at most, "
+#define POOL_DOC   "window and the others are a number or {deep, down, across}. " LG_POOL_DOC
 #define TRANSPOSE(name)                                                                                                \
     "gpu." name "(x, w [, {stride=, padding=, output_padding=, dilation=, groups=, bias=}])   x:" name "(w, ...)"
 #define TRANSPOSE_DOC                                                                                                  \
-    "Each element, times the filter of its channel, is added to a window of the result; windows lie a stride apart. "  \
-    "padding takes so many elements off both ends of the result, output_padding adds some behind. groups parts "       \
-    "channels and filters, bias is an array with a number for each filter. Floats alone, as in PyTorch."
+    "Each element, times the filter of its channel, is added to a window of the result; windows lie a stride apart, "  \
+    "the elements of one a dilation, both 1 unless told otherwise. padding takes so many elements off both ends of "   \
+    "the result, output_padding adds some behind. groups parts channels and filters, bias is an array with a number "  \
+    "for each filter. Floats alone, as in PyTorch."
 
 const struct lg_function lg_conv_volume_functions[] = {
     {"conv3d", conv3d, "gpu.conv3d(x, w [, {stride=, padding=, dilation=, groups=, bias=}])   x:conv3d(w, ...)",

@@ -290,27 +290,29 @@ TRANSFORMS(dst, true)
 
 #define ONE(name)  "gpu.fft." name "(x [, type [, n [, axis [, norm]]]] | {type=, n=, axis=, norm=})"
 #define MANY(name) "gpu.fft." name "(x [, type [, s [, axes [, norm]]]] | {type=, s=, axes=, norm=})"
-#define DOC                                                                                                            \
-    "Types 1 to 4, 2 unless told otherwise, as SciPy defines them. n, axis and norm as for gpu.fft.fft, but that "     \
-    "\"backward\" divides by twice n (of type 1 by twice n - 1 for cosines and n + 1 for sines); \"ortho\" is "        \
-    "orthogonal. Real numbers give float32 or float64."
-#define ALL " along all axes, or those told."
+#define DOC(sizes)                                                                                                     \
+    "Types 1 to 4, 2 unless told otherwise, as SciPy defines them. " sizes                                             \
+    ", but that \"backward\" divides by twice n (of type 1 by twice n - 1 for cosines and n + 1 for sines); "          \
+    "\"ortho\" is orthogonal. Real numbers give float32 or float64."
+#define ONE_DOC  DOC("n, axis and norm are as for gpu.fft.fft")
+#define MANY_DOC DOC("s, axes and norm are as for gpu.fft.fftn")
+#define ALL      " along all axes, or those told."
 
 const struct lg_function lg_cosine_functions[] = {
-    {"dct", dct, ONE("dct"), "The discrete cosine transform along an axis.\n" DOC,
+    {"dct", dct, ONE("dct"), "The discrete cosine transform along an axis.\n" ONE_DOC,
      "assert(gpu.fft.dct(gpu.array({1, 2, 3})):allclose(gpu.array({12, -2 * math.sqrt(3), 0}), 1e-5, 1e-5))"},
-    {"idct", idct, ONE("idct"), "The inverse of gpu.fft.dct.\n" DOC,
+    {"idct", idct, ONE("idct"), "The inverse of gpu.fft.dct.\n" ONE_DOC,
      "local x = gpu.range(7)\nassert(gpu.fft.idct(gpu.fft.dct(x)):allclose(x, 1e-4, 1e-5))"},
-    {"dst", dst, ONE("dst"), "The discrete sine transform along an axis.\n" DOC,
+    {"dst", dst, ONE("dst"), "The discrete sine transform along an axis.\n" ONE_DOC,
      "assert(gpu.fft.dst(gpu.array({1, -1}), 1):allclose(gpu.array({0, 2 * math.sqrt(3)}), 1e-5, 1e-5))"},
-    {"idst", idst, ONE("idst"), "The inverse of gpu.fft.dst.\n" DOC,
+    {"idst", idst, ONE("idst"), "The inverse of gpu.fft.dst.\n" ONE_DOC,
      "local x = gpu.range(7)\nassert(gpu.fft.idst(gpu.fft.dst(x, 3), {type = 3}):allclose(x, 1e-4, 1e-5))"},
-    {"dctn", dctn, MANY("dctn"), "The discrete cosine transform" ALL "\n" DOC,
+    {"dctn", dctn, MANY("dctn"), "The discrete cosine transform" ALL "\n" MANY_DOC,
      "assert(math.abs(gpu.fft.dctn(gpu.ones(2, 3), {norm = 'ortho'})[{1, 1}] - math.sqrt(6)) < 1e-5)"},
-    {"idctn", idctn, MANY("idctn"), "The inverse of gpu.fft.dctn" ALL "\n" DOC,
+    {"idctn", idctn, MANY("idctn"), "The inverse of gpu.fft.dctn" ALL "\n" MANY_DOC,
      "local x = gpu.range(6):reshape(2, 3)\nassert(gpu.fft.idctn(gpu.fft.dctn(x)):allclose(x, 1e-4, 1e-5))"},
-    {"dstn", dstn, MANY("dstn"), "The discrete sine transform" ALL "\n" DOC,
+    {"dstn", dstn, MANY("dstn"), "The discrete sine transform" ALL "\n" MANY_DOC,
      "assert(gpu.fft.dstn(gpu.ones(4, 4))[{2, 1}] == 0 or math.abs(gpu.fft.dstn(gpu.ones(4, 4))[{2, 1}]) < 1e-5)"},
-    {"idstn", idstn, MANY("idstn"), "The inverse of gpu.fft.dstn" ALL "\n" DOC,
+    {"idstn", idstn, MANY("idstn"), "The inverse of gpu.fft.dstn" ALL "\n" MANY_DOC,
      "local x = gpu.range(6):reshape(2, 3)\nassert(gpu.fft.idstn(gpu.fft.dstn(x)):allclose(x, 1e-4, 1e-5))"},
     {0}};

@@ -562,7 +562,8 @@ const struct lg_function lg_create_functions[] = {
      "One value with the shape and, unless told otherwise, the dtype and device of x.",
      "assert(gpu.full_like(gpu.zeros(2, 3), 4):sum() == 24)"},
     {"eye", eye, "gpu.eye(rows [, columns [, offset]] [, dtype] [, device])",
-     "A matrix with ones on a diagonal, the main one or so many above or (negative) below it, and zeros elsewhere.\n" PLACEMENT,
+     "A matrix with ones on a diagonal, the main one or so many above or (negative) below it, and zeros elsewhere.\n"
+     "It is square unless columns are told. " PLACEMENT,
      "assert(gpu.eye(3, 3, 1)[{2, 3}] == 1)\nlocal x = gpu.eye(3)\nassert(x[{2, 2}] == 1 and x[{2, 3}] == 0 and x:sum() == 3)"},
     {"range", range, "gpu.range([start,] stop [, step] [, dtype] [, device])",
      "The numbers from start (1 unless told otherwise) to stop, stop included, as in Lua's numeric for.\n" PLACEMENT

@@ -294,7 +294,8 @@ const struct lg_function lg_grid_functions[] = {
      "As for gpu.tril_indices.",
      "local i, j = gpu.triu_indices(3, 1)\nassert(i.size == 3 and i:lt(j):all())"},
     {"tri", tri, "gpu.tri(rows [, columns [, k]] [, dtype] [, device])",
-     "A matrix with ones at and below the k-th diagonal and zeros above it.",
+     "A matrix with ones at and below the k-th diagonal and zeros above it.\n"
+     "It is square unless columns are told; k is 0, the main diagonal, unless told otherwise.",
      "assert(gpu.tri(3):sum() == 6 and gpu.tri(2, 3, 1):sum() == 5)"},
     {"meshgrid", meshgrid, "gpu.meshgrid(x, y, ... [, \"xy\" | \"ij\"])",
      "The coordinates of a grid from those of its axes, arrays or tables: as many arrays as were given, each of the "

@@ -386,7 +386,7 @@ static const struct lg_function linalg_functions[] = {
      "installed.",
      RANDOM "local b = gpu.rand(4)\nassert(gpu.matmul(a, gpu.linalg.solve(a, b)):allclose(b, 1e-4, 1e-5))"},
     {"solve_triangular", solve_triangular, "gpu.linalg.solve_triangular(a, b [, {upper = false}])",
-     "x with a x = b for a triangular matrix, of which the other triangle is not read." LG_BATCH_DOC,
+     "x with a x = b for a lower triangular matrix, with upper = true an upper one; the other triangle is not read." LG_BATCH_DOC,
      "local l = gpu.array({{2, 0}, {1, 4}})\n"
      "assert(gpu.linalg.solve_triangular(l, gpu.array({2, 9})):equal(gpu.array({1, 2})))"},
     {"inv", inv, "gpu.linalg.inv(a)",

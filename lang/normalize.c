@@ -256,11 +256,11 @@ const struct lg_function lg_normalize_functions[] = {
      "local y = gpu.batch_norm(gpu.array({{1, 10}, {3, 30}}), {eps = 0})\nassert(y:equal(gpu.array({{-1, -1}, {1, 1}})))\n"
      "assert(gpu.batch_norm(gpu.array({{4}}), {mean = {2}, variance = {4}, eps = 0}):item() == 1)"},
     {"pixel_shuffle", pixel_shuffle, "gpu.pixel_shuffle(x, factor)",
-     "Channels as pixels: (..., C r r, H, W) becomes (..., C, H r, W r).\n"
+     "Channels as pixels: with the factor r (..., C r r, H, W) becomes (..., C, H r, W r).\n"
      "Out of r r channels that follow each other come r rows of r pixels.",
      "local x = gpu.range(4):reshape(4, 1, 1)\nassert(gpu.pixel_shuffle(x, 2):equal(gpu.range(4):reshape(1, 2, 2)))"},
     {"pixel_unshuffle", pixel_unshuffle, "gpu.pixel_unshuffle(x, factor)",
-     "Pixels as channels: (..., C, H r, W r) becomes (..., C r r, H, W), as before gpu.pixel_shuffle.\n"
+     "Pixels as channels: with the factor r (..., C, H r, W r) becomes (..., C r r, H, W), as before gpu.pixel_shuffle.\n"
      "Each square of r by r pixels becomes r r channels of one.",
      "local x = gpu.range(16):reshape(1, 4, 4)\nassert(gpu.pixel_shuffle(gpu.pixel_unshuffle(x, 2), 2):equal(x))"},
     {0}};

@@ -297,6 +297,7 @@ static int profile(lua_State *L)
 static const struct lg_function functions[] = {
     {"profile", profile, "gpu.profile(kernel, grid, block [, options])(...)",
      "Launches a kernel once and tells, line by line of its source, what it cost.\n"
+     "Options are those of k(grid, block, options). "
      "Call the result with the kernel's arguments; gpu.profile(k:forall(n))(...) works too. On the software GPU it "
      "counts warp instructions, the lanes that took part, the 32-byte sectors of global memory that a request touches "
      "and how few would do, conflicts at the banks of shared memory, and lanes of atomics that meet at one address. The "

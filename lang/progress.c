@@ -243,7 +243,7 @@ static int progress(lua_State *L)
 
 static const struct lg_function functions[] = {
     {"progress", progress, "for i in gpu.progress(n [, label]) do ... end",
-     "A loop from 1 to n that shows a bar with the rate and the time left.\n"
+     "A loop from 1 to n that shows a bar, behind the label, with the rate and the time left.\n"
      "A notebook updates one display, ten times a second at most; a terminal redraws one line; to a file or a pipe goes a "
      "line every ten seconds and one at the end. A loop that is left early shows where it stopped.",
      "local sum = 0\nfor i in gpu.progress(10, 'adding') do sum = sum + i end\nassert(sum == 55)"},

@@ -410,7 +410,8 @@ const struct lg_function lg_shape_methods[] = {
      "local x = gpu.zeros(3)\nassert(x:unsqueeze(1).shape[1] == 1 and x:unsqueeze(-1).shape[2] == 1)"},
     {"select", select_index, "x:select(axis, index)", "One index of an axis; the axis is gone.\n" VIEW,
      "assert(gpu.array({{1, 2}, {3, 4}}):select(2, 1):sum() == 4)"},
-    {"narrow", narrow, "x:narrow(axis, start, length)", "A stretch of an axis.\n" VIEW,
+    {"narrow", narrow, "x:narrow(axis, start, length)",
+     "So many elements of an axis, from start on, which counts from 1 or from the end with -1.\n" VIEW,
      "assert(gpu.range(10):narrow(1, 3, 4):sum() == 3 + 4 + 5 + 6)"},
     {"broadcast_to", broadcast_to, "x:broadcast_to(shape...)",
      "Repeated along axes of size 1 and along new axes in front, without copying.\n"

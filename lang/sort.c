@@ -199,7 +199,7 @@ const struct lg_function lg_sort_functions[] = {
      "The indices, from 1, that put the elements in order.\n" ORDER_DOC,
      "assert(gpu.array({30, 10, 20}):argsort():equal(gpu.array({2, 3, 1})))"},
     {"topk", topk, "x:topk(k [, axis [, smallest [, largest]]])   gpu.topk(x, k [, axis [, ...]])",
-     "The k greatest elements, the greatest first, and their indices; with `smallest` the k smallest.\n"
+     "The k greatest elements, the greatest first, and their indices; with `smallest`, or largest = false, the k smallest.\n"
      "Along the last axis unless told otherwise. NaN is neither, and comes when nothing else is left.",
      "local values, indices = gpu.array({4, 9, 2, 7}):topk(2)\n"
      "assert(values:equal(gpu.array({9, 7})) and indices:equal(gpu.array({2, 4})))"},

@@ -146,7 +146,8 @@ const struct lg_function lg_sparse_io_functions[] = {
      "local path = os.tmpname()\ngpu.sparse.save(path, gpu.eye(3):to_sparse())\n"
      "assert(gpu.sparse.load(path, 'cpu').nnz == 3)\nos.remove(path)"},
     {"save", save, "gpu.sparse.save(path, A [, {compress = true}])",
-     "Writes a sparse matrix to an .npz file that gpu.sparse.load and SciPy's load_npz read.",
+     "Writes a sparse matrix to an .npz file that gpu.sparse.load and SciPy's load_npz read.\n"
+     "compress = true deflates it.",
      "local path = os.tmpname()\ngpu.sparse.save(path, gpu.eye(3):to_sparse(), {compress = true})\n"
      "assert(gpu.sparse.load(path):sum() == 3)\nos.remove(path)"},
     {0}};

@@ -306,6 +306,7 @@ static int trace(lua_State *L)
 static const struct lg_function functions[] = {
     {"trace", trace, "gpu.trace(kernel, grid, block [, options]){block = ..., warp = ...}(...)",
      "Launches a kernel on the software GPU and follows one warp through it, line by line.\n"
+     "Options are those of k(grid, block, options). "
      "The table in braces may be left out. It says the block (a number or {x, y, z}) and the warp in it, which count "
      "from 0 and are 0 unless told otherwise; steps, how many to keep (1000); lanes, a lane or a list of those whose "
      "values are listed one by one. Then come the kernel's arguments.\n"

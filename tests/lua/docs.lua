@@ -40,6 +40,22 @@ t.test("texts are complete", function()
   end
 end)
 
+t.test("each option of a signature is told of, there or with a function that the text names", function()
+  local texts = {}
+  for _, d in ipairs(docs) do texts[d.name] = d.doc end
+  for _, d in ipairs(docs) do
+    local told = d.doc
+    for name in d.doc:gmatch("[%w_]+") do
+      told = told .. (texts["gpu." .. name] or texts["gpu.fft." .. name] or texts["array." .. name] or "")
+    end
+    for options in d.signature:gmatch("%b{}") do
+      for name in options:gmatch("([%a_][%w_]*) ?=") do
+        assert(told:lower():find("%f[%w]" .. name:lower() .. "%f[%W]"), d.name .. " does not tell of " .. name)
+      end
+    end
+  end
+end)
+
 t.test("everything in the gpu table is documented", function()
   local known = {}
   for _, d in ipairs(docs) do known[d.name] = true end
