@@ -14,7 +14,8 @@
 #define OVERRUNS  16u                /* so much likelier than underruns are they, for reports */
 #define COMMIT    ((size_t)64 << 20) /* the range is made usable in steps of this size */
 #define GIVE_BACK ((size_t)1 << 20)  /* freed segments of this size return their pages */
-#define FREED     256                /* so many freed allocations are remembered, for reports */
+#define PAGE      4096u /* where allocations of that size begin: programs that cut one up by pages count on it */
+#define FREED     256   /* so many freed allocations are remembered, for reports */
 
 struct segment {
     uint64_t start; /* offset in the arena */
@@ -156,12 +157,22 @@ static enum rt_status refuse(size_t bytes, struct rt_error *e)
                    arena.used, arena.size);
 }
 
+/* Cuts a free segment in two, where the table has room for one more. Returns the second. */
+static struct segment *cut(struct segment *s, uint64_t size)
+{
+    size_t behind = arena.count++ - (size_t)(s + 1 - arena.segments);
+    memmove(s + 2, s + 1, behind * sizeof *s);
+    s[1] = (struct segment){.start = s->start + size, .size = s->size - size};
+    s->size = size;
+    return s + 1;
+}
+
 static enum rt_status allocate(size_t bytes, uint64_t *address, struct rt_error *e)
 {
     if (!reserve()) return rt_fail(e, RT_NOMEM, "no address space for the software GPU's memory");
     if (bytes > arena.size) return refuse(bytes, e);
-    uint64_t size = (bytes + GUARD + ALIGN - 1) / ALIGN * ALIGN;
-    if (arena.count == arena.room) {
+    uint64_t size = (bytes + GUARD + ALIGN - 1) / ALIGN * ALIGN, align = bytes < GIVE_BACK ? ALIGN : PAGE;
+    if (arena.count + 1 >= arena.room) {
         struct segment *more = rt_realloc(arena.segments, 2 * arena.room * sizeof *more);
         if (!more) return rt_fail(e, RT_NOMEM, "no memory for the software GPU's table of allocations");
         arena.segments = more;
@@ -169,14 +180,11 @@ static enum rt_status allocate(size_t bytes, uint64_t *address, struct rt_error 
     }
     for (size_t i = 0; i < arena.count; i++) {
         struct segment *s = &arena.segments[i];
-        if (s->used || s->size < size) continue;
-        if (!commit(s->start + size)) return refuse(bytes, e);
-        if (s->size > size) {
-            memmove(s + 2, s + 1, (arena.count - i - 1) * sizeof *s);
-            s[1] = (struct segment){.start = s->start + size, .size = s->size - size};
-            arena.count++;
-        }
-        s->size = size;
+        uint64_t before = (align - s->start % align) % align;
+        if (s->used || s->size < before + size) continue;
+        if (!commit(s->start + before + size)) return refuse(bytes, e);
+        if (before) s = cut(s, before);
+        if (s->size > size) cut(s, size);
         s->bytes = bytes;
         s->used = true;
         set_unwritten(s);
@@ -211,7 +219,7 @@ static void release(struct segment *s)
     s->used = s->heap = false;
     s->bytes = 0;
     if (s->size >= GIVE_BACK) {
-        uint64_t page = 4096, from = (s->start + page - 1) / page * page, to = (s->start + s->size) / page * page;
+        uint64_t from = (s->start + PAGE - 1) / PAGE * PAGE, to = (s->start + s->size) / PAGE * PAGE;
         madvise(arena.base + from, to - from, MADV_DONTNEED);
     }
     if (i + 1 < arena.count && !s[1].used) {

@@ -284,6 +284,14 @@ static bool module_variable(struct ptx_parser *p, enum ptx_space space, bool is_
     return ptx_expect(p, ';');
 }
 
+/* Shared arrays declared with a length and defined nowhere are none of the launch's: ptxas warns that it ignores their
+ * extern, and LLVM's users count on that. */
+static void settle_shared(struct ptx_module *m)
+{
+    for (size_t k = 0; k < m->var_count; k++)
+        if (m->vars[k].space == PTX_SHARED && m->vars[k].size > 0) m->vars[k].is_extern = false;
+}
+
 /* ---- functions ---- */
 
 /* (.param .b32 x, .reg .b32 y): the parameters or results of a function. */
@@ -526,6 +534,7 @@ static bool read_module(struct ptx_parser *p)
     if (p->failed) return false;
     if (!p->module->target) return ptx_fail(p, "there is no .target; is this PTX?");
     settle_locations(p);
+    settle_shared(p->module);
     return settle_aliases(p);
 }
 

@@ -29,8 +29,9 @@
 #define SIMT_CLUSTER      8           /* blocks of a cluster that any device with clusters takes */
 #define SIMT_MAX_CLUSTER  16          /* with cuFuncSetAttribute */
 
-/* ---- memory.c: one arena for the process, reserved at first use. Allocations are 256-byte aligned with a guard gap
- * between neighbours, so an overrun never lands in the next one. Not to be changed while a launch runs. ---- */
+/* ---- memory.c: one arena for the process, reserved at first use. Allocations are 256-byte aligned, from 1 MiB on
+ * 4096-byte aligned, with a guard gap between neighbours, so an overrun never lands in the next one. Not to be changed
+ * while a launch runs. ---- */
 struct simt_block {
     uint64_t address; /* device address */
     uint64_t bytes;

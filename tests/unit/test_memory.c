@@ -237,9 +237,9 @@ TEST(simt_arena_keeps_its_blocks_apart)
             CHECK(!simt_free(address[i]));
             address[i] = 0;
         } else {
-            size[i] = 1 + (seed >> 8) % 5000;
+            size[i] = 1 + (seed >> 8) % 5000 + (step % 50 == 0 ? 1u << 20 : 0);
             CHECK_INT(simt_alloc(size[i], &address[i], NULL), RT_OK);
-            CHECK_INT(address[i] % 256, 0);
+            CHECK_INT(address[i] % (size[i] > 1u << 20 ? 4096 : 256), 0);
             for (int k = 0; k < N; k++) { /* a guard of 256 bytes on both sides */
                 if (k == i || !address[k]) continue;
                 CHECK(address[k] + size[k] + 256 <= address[i] || address[i] + size[i] + 256 <= address[k]);

@@ -8,4 +8,5 @@
     name##suffix = same;                                                                                               \
     TWIN_##twin(name##suffix)
 #define REFUSED(name, suffix, since, twin) TWIN_##twin(name##suffix)
+#define GRAPHICS                           REFUSED
 #include "runtime/simt/libcuda/symbols.def"

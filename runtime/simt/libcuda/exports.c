@@ -32,6 +32,7 @@ CUresult cuGetExportTable(const void **table, const CUuuid *id)
 #define REFUSED(name, suffix, since, twin)                                                                             \
     extern CUresult symbol_##name##suffix(void) __asm__(#name #suffix)                                                 \
         __attribute__((alias("libcuda_refused"), visibility("default")));
+#define GRAPHICS REFUSED
 #include "runtime/simt/libcuda/symbols.def"
 #undef HAVE
 #undef SAME
