@@ -60,6 +60,9 @@ enum rt_status kn_program_form(const struct kn_program *p, struct rt_array *form
 /* Evaluates the last node. `out` as for kn_apply; the program may be run again. */
 enum rt_status kn_program_run(struct kn_program *p, struct rt_array *out, struct rt_error *e);
 
+/* Whether a leaf with the shape of the values runs along another axis than they do, and its elements along the last one
+ * are so many bytes apart at least. */
+bool kn_program_lies_across(const struct kn_program *p, const struct rt_array *values, int64_t apart);
 /* Reduces what the last node computes, which is stored nowhere: otherwise as kn_reduce, to the same bits as of an array
  * of the program's values. RT_UNSUPPORTED when one more conversion makes the program too large. */
 enum rt_status kn_program_reduce(const struct kn_program *p, enum kn_reduction r, unsigned axes, bool keepdims,

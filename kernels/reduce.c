@@ -375,21 +375,24 @@ enum rt_status kn_sum_wrapped(const struct rt_array *a, unsigned axes, bool keep
     return reduce_array(&r, a, axes, keepdims, out, e);
 }
 
-/* On the host, whether a leaf of many elements runs along another axis than the values do: then each of its cache lines
- * would be read for every element in it. Of values of 8 bytes, which are the fewest of a line, storing costs as much.
- */
-static bool lies_across(const struct kn_program *p, const struct rt_array *values)
+bool kn_program_lies_across(const struct kn_program *p, const struct rt_array *values, int64_t apart)
 {
-    if (rt_array_size(values) < LARGE || rt_dtypes[values->dtype].size >= 8) return false;
-    if (kn_runs_generated(rt_array_device(p->arrays[0]))) return false;
     for (int i = 0; i < p->leaves; i++) {
         const struct rt_array *a = p->arrays[i];
         bool near = false;
         if (a->ndim < 2 || !rt_array_same_shape(a, values)) continue;
         for (int k = 0; k < a->ndim - 1; k++) near |= a->strides[k] == 1 && a->shape[k] > 1;
-        if (near && llabs(a->strides[a->ndim - 1]) * rt_dtypes[a->dtype].size >= LINE) return true;
+        if (near && llabs(a->strides[a->ndim - 1]) * rt_dtypes[a->dtype].size >= apart) return true;
     }
     return false;
+}
+
+/* On the host, whether each cache line of a leaf of many elements would be read for every element in it. Of values of 8
+ * bytes, which are the fewest of a line, storing costs as much. */
+static bool lies_across(const struct kn_program *p, const struct rt_array *values)
+{
+    if (rt_array_size(values) < LARGE || rt_dtypes[values->dtype].size >= 8) return false;
+    return !kn_runs_generated(rt_array_device(p->arrays[0])) && kn_program_lies_across(p, values, LINE);
 }
 
 /* On the host, whether rows are to be combined as more of them, and a leaf's axes stand in the way. */

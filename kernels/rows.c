@@ -8,6 +8,7 @@
 #include "runtime/threads.h"
 
 #define SLAB    16384     /* elements that are worked on at a time: with what is read and written they fit the cache */
+#define FEW     256       /* rows of a slab, of which lines of the cache that run across them have too little */
 #define LONGEST (1 << 17) /* rows of more do not, and are done by all threads, stage by stage */
 
 /* What one worker needs for a stage: its program, whose leaves are the parts that belong to a slab. */
@@ -41,6 +42,11 @@ bool kn_rows_fit(const struct rt_array *whole, int outer)
 {
     int64_t length = size_from(outer, whole->ndim, whole->shape);
     return length <= LONGEST && (outer > 0 || length <= SLAB) && !kn_runs_generated(rt_array_device(whole));
+}
+
+bool kn_rows_are_long(const struct rt_array *whole, int outer)
+{
+    return outer > 0 && size_from(outer, whole->ndim, whole->shape) >= SLAB / FEW;
 }
 
 /* Where to cut: a slab is as many indices of an axis as fit, with all of those behind it. */

@@ -29,6 +29,8 @@ struct kn_rows {
 /* Whether rows of this shape are worked on some at a time, and not stage by stage: on the host, where a row fits the
  * cache. */
 bool kn_rows_fit(const struct rt_array *whole, int outer);
+/* Whether only a few rows of this shape are worked on at a time. */
+bool kn_rows_are_long(const struct rt_array *whole, int outer);
 /* On devices that run generated code: all stages as one kernel, where each row has a block and its kernel is compiled;
  * *status is how that went. False where the stages are to run one after the other. */
 bool kn_rows_cuda(const struct kn_rows *r, enum rt_status *status, struct rt_error *e);

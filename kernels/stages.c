@@ -162,6 +162,19 @@ static bool any_reduces(const struct plan *p)
     return false;
 }
 
+/* Whether the stages that end with x are run together: not one alone, for which kn_program_reduce has more ways, nor,
+ * on the host, those of which one reads an array across its memory in slabs of a few rows. */
+static bool run_together(const struct plan *p, const struct rt_array *whole, int outer)
+{
+    struct kn_program program;
+    if (p->generated) return true;
+    if (p->count == 1) return false;
+    for (int i = 0; i < p->count && kn_rows_are_long(whole, outer); i++)
+        if (stage_program(p, p->nodes[i], &program, NULL) == RT_OK && kn_program_lies_across(&program, whole, 0))
+            return false;
+    return true;
+}
+
 /* Dropping edges may release nodes of the plan, but for those that are held. */
 static enum rt_status hold_and_run(const struct plan *p, const struct rt_array *whole, int outer, struct rt_error *e)
 {
@@ -235,7 +248,8 @@ enum rt_status kn_explain_stages(struct kn_expression *x, struct kn_explanation 
     if (kn_runs_generated(rt_array_device(&x->form)))
         status = try_one_kernel(&p, x, NULL, &out->rows, e);
     else
-        out->rows = p.count > 1 && !p.full && are_alike(&p, x, &whole, &outer) && kn_rows_fit(whole, outer);
+        out->rows = p.count > 1 && !p.full && are_alike(&p, x, &whole, &outer) && kn_rows_fit(whole, outer) &&
+                    run_together(&p, whole, outer);
     out->passes = out->rows ? 1 : p.count;
     if (out->rows) return status;
     if (p.count > 1) out->read = 0;
@@ -264,7 +278,6 @@ enum rt_status kn_settle_reductions(struct kn_expression *x, struct rt_error *e)
     }
 }
 
-/* Along axes that are not the last ones. */
 static enum rt_status settle_alone(struct kn_expression *x, struct rt_error *e)
 {
     struct kn_program p;
@@ -285,7 +298,7 @@ enum rt_status kn_settle_stages(struct kn_expression *x, bool *done, struct rt_e
     if (x->work != KN_REDUCES && !others) return RT_OK;
     add_stage(&p, x);
     enum rt_status status = RT_OK;
-    if (!p.full && are_alike(&p, x, &whole, &outer)) {
+    if (!p.full && are_alike(&p, x, &whole, &outer) && run_together(&p, whole, outer)) {
         *done = true;
         return hold_and_run(&p, whole, outer, e);
     }

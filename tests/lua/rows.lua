@@ -49,4 +49,17 @@ test.every("softmax, standardisation and norms give the same bits lazily and at 
   gpu.lazy(former)
 end)
 
+-- Rows that run across memory, whose columns are combined side by side, are not cut into slabs of a few.
+test.host("reductions of transposed arrays give the same bits with the axis and without it, and in one expression", function()
+  for _, shape in ipairs { { 20000, 8 }, { 3000, 70 }, { 256, 1000 }, { 64, 1024 }, { 40, 3000 }, { 8, 20000 } } do
+    for _, dtype in ipairs { "float32", "float64", "complex64" } do
+      local x = gpu.random.uniform(-1, 1, shape, "float64", "cpu"):to(dtype)
+      local columns, sum, mean = x:sum(1), x.T:sum(2, true), x.T:mean(2)
+      gpu.evaluate(x, columns, sum, mean)
+      assert(sum:equal(columns[{ {}, gpu.newaxis }]), dtype .. " " .. tostring(x.shape))
+      assert((x.T - x.T:mean(2, true)):equal(x.T - mean[{ {}, gpu.newaxis }]), dtype .. " " .. tostring(x.shape))
+    end
+  end
+end)
+
 test.done()
