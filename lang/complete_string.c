@@ -135,14 +135,12 @@ static void add_members(struct lg_completing *c)
 
 static void add_headers(struct lg_completing *c)
 {
-    static const char *const ours[] = {RT_PRELUDE_HEADERS};
     static const char *const cuda[] = {"cooperative_groups.h", "cooperative_groups/reduce.h",
                                        "cuda/atomic",          "cuda/barrier",
                                        "cuda/pipeline",        "cuda_bf16.h",
                                        "cuda_fp16.h",          "mma.h"};
-    lg_add_match(c, RT_PRELUDE_NAME, "header", "lunarray's own, which is there without being included");
-    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
-        lg_add_match(c, ours[i], "header", "its names are always there");
+    for (const struct rt_header *h = rt_headers; h->name; h++)
+        if (h->about) lg_add_match(c, h->name, "header", h->about);
     for (size_t i = 0; i < sizeof cuda / sizeof *cuda; i++) lg_add_match(c, cuda[i], "header", "of CUDA");
 }
 

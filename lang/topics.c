@@ -107,7 +107,7 @@ const struct lg_function lg_topics[] = {
      "\n- <mma.h>: nvcuda::wmma; asm(\"mma.sync ...\"), asm(\"wgmma ...\") | tensor cores"
      "\n- <cuda/pipeline>, <cuda_pipeline_primitives.h>, <cooperative_groups/memcpy_async.h> | asynchronous copies into shared memory, memcpy_async, cp.async"
      "\n- <cuda/barrier>, gpu.tensormap | mbarrier, copies in bulk, the tensor memory accelerator (TMA)"
-     "\n- <cub/block/block_reduce.cuh>, <cub/warp/warp_scan.cuh> and other headers of blocks and warps | CUB"
+     "\n- <cub/cub.cuh>: cub::BlockReduce, cub::WarpScan and others of blocks and warps | CUB"
      "\n- <curand_kernel.h>: curand_init, curand_uniform | random numbers in kernels, cuRAND"
      "\n- tex2D<float>(t, x, y), surf2Dwrite, by gpu.texture and gpu.surface | textures, surfaces"
      "\n- __restrict__ with const, __ldg, __launch_bounds__(256), #pragma unroll | the read-only cache, registers, unrolled loops"
@@ -115,7 +115,8 @@ const struct lg_function lg_topics[] = {
      "\n- printf, assert, __trap(), clock64(), __nanosleep() | debugging, clocks"
      "\n- malloc, free, new, delete | memory of a kernel's own"
      "\n- asm(\"mov.u32 %0, %%laneid;\" : \"=r\"(lane)) | inline PTX"
-     "\n- templates (instantiate = {...}), lambdas, virtual functions, recursion, <cuda/std/array> | C++17"
+     "\n- templates (instantiate = {...}), lambdas, virtual functions, recursion | C++17"
+     "\n- std::min, std::sqrt, std::numeric_limits, std::array, as cuda::std has them | the C++ library; headers of the host's are empty"
      "\n- x:sum(), x:sort() and other functions of arrays; gpu.reduction, gpu.scan | what Thrust and CUB do for the host"
      "\n- arrays, which are copied by x:to(device) | unified memory (cudaMallocManaged) and its prefetching are not needed"
      "\n- a launch from Lua, or a loop in the kernel | dynamic parallelism: kernels launch no kernels",

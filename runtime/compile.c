@@ -101,6 +101,7 @@ static enum rt_status make_options(const struct rt_program *p, const char *archi
     o->list[o->count++] = "-default-device";
     o->list[o->count++] = "-diag-suppress=47"; /* the limits of <cuda/std/climits>, which the prelude has, too */
     o->list[o->count++] = "--pre-include=" RT_PRELUDE_NAME;
+    if (p->names_std) o->list[o->count++] = "--pre-include=" RT_PRELUDE_STD_NAME;
     o->list[o->count++] = "-I.";
     if (!has_option(p, "--std", "-std")) o->list[o->count++] = "--std=c++17";
     add_include_paths(o);
@@ -121,6 +122,7 @@ struct includes { /* the files that a source names and their files in turn */
     struct rt_cache_hash *hash;
     const struct rt_program *program;
     int count, depth;
+    bool name_std;
 };
 
 static char *read_file(const char *path, size_t *length)
@@ -173,6 +175,7 @@ static void hash_include(struct includes *in, const char *name, size_t length)
 
 static void hash_includes(struct includes *in, const char *text)
 {
+    in->name_std |= rt_names_std(text);
     for (const char *s = text; (s = strstr(s, "include")); s += 7) {
         const char *before = s;
         while (before > text && (before[-1] == ' ' || before[-1] == '\t')) before--;
@@ -184,23 +187,30 @@ static void hash_includes(struct includes *in, const char *text)
     }
 }
 
-static void make_key(const struct rt_program *p, const struct options *o, const struct rt_nvrtc_info *info,
-                     struct rt_cache_key *key)
+/* Begins a key by the source and what it includes, in which std may be named. */
+static void hash_source(struct rt_program *p, struct rt_cache_hash *h)
 {
-    struct rt_cache_hash h;
-    rt_cache_hash_start(&h);
-    rt_cache_hash_add(&h, "ptx 1", 5);
-    rt_cache_hash_add(&h, info, sizeof *info);
-    rt_cache_hash_add(&h, rt_prelude, strlen(rt_prelude));
-    rt_cache_hash_add(&h, p->text, strlen(p->text));
-    for (size_t i = 0; i < o->count; i++) rt_cache_hash_add(&h, o->list[i], strlen(o->list[i]));
-    for (size_t i = 0; i < p->instantiation_count; i++) {
-        rt_cache_hash_add(&h, "<>", 2);
-        rt_cache_hash_add(&h, p->instantiations[i], strlen(p->instantiations[i]));
-    }
-    struct includes in = {.hash = &h, .program = p};
+    struct includes in = {.hash = h, .program = p};
+    rt_cache_hash_start(h);
+    rt_cache_hash_add(h, "ptx 2", 5);
+    rt_cache_hash_add(h, p->text, strlen(p->text));
     hash_includes(&in, p->text);
-    rt_cache_hash_end(&h, key);
+    p->names_std = in.name_std;
+}
+
+static void hash_rest(const struct rt_program *p, const struct options *o, const struct rt_nvrtc_info *info,
+                      struct rt_cache_hash *h)
+{
+    rt_cache_hash_add(h, info, sizeof *info);
+    for (const struct rt_header *s = rt_headers; s->name; s++) {
+        rt_cache_hash_add(h, s->name, strlen(s->name));
+        rt_cache_hash_add(h, s->text, strlen(s->text));
+    }
+    for (size_t i = 0; i < o->count; i++) rt_cache_hash_add(h, o->list[i], strlen(o->list[i]));
+    for (size_t i = 0; i < p->instantiation_count; i++) {
+        rt_cache_hash_add(h, "<>", 2);
+        rt_cache_hash_add(h, p->instantiations[i], strlen(p->instantiations[i]));
+    }
 }
 
 /* ---- the result, from the cache or from NVRTC ---- */
@@ -285,6 +295,7 @@ static enum rt_status fill(struct rt_device *d, struct rt_program *p, bool only_
 {
     struct rt_nvrtc_info info;
     struct rt_nvrtc_result result = {0};
+    struct rt_cache_hash hash;
     struct rt_cache_key key;
     struct options options;
     char target[32];
@@ -297,9 +308,11 @@ static enum rt_status fill(struct rt_device *d, struct rt_program *p, bool only_
     snprintf(target, sizeof target, "compute_%d%s", architecture, variant);
     p->target = rt_strdup(target);
     if (!p->target) return no_memory(e);
+    hash_source(p, &hash);
     status = make_options(p, target, &options, e);
     if (status != RT_OK) return status;
-    make_key(p, &options, &info, &key);
+    hash_rest(p, &options, &info, &hash);
+    rt_cache_hash_end(&hash, &key);
     p->cached = from_cache(&key, p->instantiation_count, &result);
     if (!p->cached && only_cached) return rt_fail(e, RT_MISSING, "%s is not in the disk cache", p->name);
     if (!p->cached) {

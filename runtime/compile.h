@@ -61,6 +61,7 @@ struct rt_program {
     struct rt_entry *entries;
     size_t entry_count;
     char **options; /* the caller's, kept for rt_compile_cubin */
+    bool names_std; /* the source or a file that it includes, see runtime/prelude.h */
     size_t option_count;
     char **instantiations;
     size_t instantiation_count;

@@ -26,8 +26,11 @@ static const struct {
     const char *said, *also, *hint;
 } hints[] = {
     {"explicitly marked as a __host__ function is not allowed", "/cub/",
-     "of CUB, kernels take the headers of blocks and warps, as <cub/block/block_reduce.cuh>; what <cub/cub.cuh> and Thrust "
-     "add to them is called from the host"},
+     "of CUB, kernels take <cub/cub.cuh>, which has its algorithms of blocks and warps; what it and Thrust add to them is "
+     "called from the host"},
+    {"name followed by \"::\"", "cub::Device",
+     "what CUB has for whole arrays is called from the host, in Lua as x:sum(), x:cumsum(), x:sort(); kernels have its "
+     "algorithms of blocks and warps"},
     {"/thrust/", ": error",
      "Thrust is called from the host; kernels take CUB's headers of blocks and warps, and cuda::std"},
     {"identifier \"cuda\" is undefined", "cuda.", INDEX},
@@ -48,7 +51,7 @@ static const struct {
     {"must have pointer-to-object type but it has type", "", "a parameter that is an array is a pointer, float *x"},
     {"namespace \"std\" has no member \"cout\"", "", PRINTF},
     {"namespace \"std\" has no member", "",
-     "kernels are compiled without the host's C++ library; cuda::std, of <cuda/std/...>, has what devices can use"},
+     "of std, kernels have what cuda::std has; vectors, strings and streams are the host's"},
     {"device-side kernel launch", "",
      "kernels do not launch kernels (dynamic parallelism); launch the inner one from Lua"},
     {"annotation on lambda requires", "", "in a kernel a lambda takes no __device__: [](float v) { return v + 1; }"},
@@ -89,7 +92,7 @@ static const struct {
     {"name followed by \"::\"", "cooperative_groups", "it needs #include <cooperative_groups.h>"},
     {"name followed by \"::\"", "cuda::std", "it needs the header of that name, as #include <cuda/std/array>"},
     {"name followed by \"::\"", "nvcuda", "it needs #include <mma.h>"},
-    {"name followed by \"::\"", "cub", "it needs #include <cub/block/block_reduce.cuh>, or whichever header it is in"},
+    {"name followed by \"::\"", "cub", "it needs #include <cub/cub.cuh>"},
     {"identifier \"__shfl", "is undefined", SYNC},
     {"identifier \"cout\" is undefined", "", PRINTF},
     {"identifier \"True\" is undefined", "", "it is written true"},
@@ -141,8 +144,8 @@ static const struct {
     {"error: expected a \"(\"", "while ", "what an if, for or while asks stands in parentheses: while (i < n) { ... }"},
     {"is undefined", " -- ", "a comment begins with //"},
     {"cannot open source file", "",
-     "kernels are compiled without the host's C++ library; <cuda/std/...> and <cub/block/...> have what devices can use, "
-     "-I in the option options names folders"},
+     "a header of your own is looked for here and in the folders that options = {\"-IFOLDER\"} names; of CUDA's, kernels "
+     "take <cuda/std/...>, <cub/cub.cuh> and those that come with the compiler"},
 };
 
 /* Whether the names are the same but for capitals and underscores. */

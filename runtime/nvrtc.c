@@ -160,11 +160,13 @@ static enum rt_status refused(nvrtcResult result, const char *what, struct rt_er
 
 static enum rt_status create(const struct rt_nvrtc_job *job, nvrtcProgram *program, struct rt_error *e)
 {
-    static const char *const names[] = {RT_PRELUDE_NAME, RT_PRELUDE_HEADERS};
-    const char *texts[sizeof names / sizeof *names] = {rt_prelude};
-    for (size_t i = 1; i < sizeof names / sizeof *names; i++) texts[i] = "";
-    nvrtcResult result =
-        nvrtc.CreateProgram(program, job->source, RT_SOURCE_NAME, (int)(sizeof names / sizeof *names), texts, names);
+    const char *names[RT_MOST_HEADERS], *texts[RT_MOST_HEADERS];
+    int count = 0;
+    for (const struct rt_header *h = rt_headers; h->name; h++, count++) {
+        names[count] = h->name;
+        texts[count] = h->text;
+    }
+    nvrtcResult result = nvrtc.CreateProgram(program, job->source, RT_SOURCE_NAME, count, texts, names);
     for (size_t i = 0; result == NVRTC_SUCCESS && i < job->expression_count; i++) {
         result = nvrtc.AddNameExpression(*program, job->expressions[i]);
         if (result != NVRTC_SUCCESS) return refused(result, job->expressions[i], e);

@@ -1,5 +1,7 @@
 #include "runtime/prelude.h"
 
+#include <string.h>
+
 #define DEFINE(name, value) "#ifndef " #name "\n#define " #name " " value "\n#endif\n"
 
 const char rt_prelude[] =
@@ -33,4 +35,100 @@ const char rt_prelude[] =
     DEFINE(M_PI_4, "0.78539816339744830962") DEFINE(M_1_PI, "0.31830988618379067154")
     DEFINE(M_2_PI, "0.63661977236758134308") DEFINE(M_2_SQRTPI, "1.12837916709551257390")
     DEFINE(M_SQRT2, "1.41421356237309504880") DEFINE(M_SQRT1_2, "0.70710678118654752440");
+/* clang-format on */
+
+/* ---- std, of which kernels have what cuda::std has ---- */
+
+/* nvcc's <cmath> brings these without being asked. The templates are in no header of CCCL's that all its versions have.
+ */
+static const char prelude_std[] = "#define LUNARRAY_STD\n"
+                                  "#if __has_include(<cuda/std/type_traits>)\n"
+                                  "#include <cuda/std/cmath>\n"
+                                  "#include <cuda/std/cstddef>\n"
+                                  "#include <cuda/std/cstdint>\n"
+                                  "#include <cuda/std/limits>\n"
+                                  "#include <cuda/std/type_traits>\n"
+                                  "#include <cuda/std/utility>\n"
+                                  "namespace std { using namespace cuda::std; }\n"
+                                  "#endif\n"
+                                  "namespace std {\n"
+                                  "template <class T> constexpr const T &min(const T &a, const T &b)\n"
+                                  "{ return b < a ? b : a; }\n"
+                                  "template <class T> constexpr const T &max(const T &a, const T &b)\n"
+                                  "{ return a < b ? b : a; }\n"
+                                  "template <class T> constexpr const T &clamp(const T &x, const T &a, const T &b)\n"
+                                  "{ return x < a ? a : b < x ? b : x; }\n"
+                                  "template <class T> constexpr T min(std::initializer_list<T> l)\n"
+                                  "{ T r = *l.begin(); for (const T &x : l) r = x < r ? x : r; return r; }\n"
+                                  "template <class T> constexpr T max(std::initializer_list<T> l)\n"
+                                  "{ T r = *l.begin(); for (const T &x : l) r = r < x ? x : r; return r; }\n"
+                                  "}\n";
+
+static bool opens_std(const char *source)
+{
+    static const char words[] = "namespace std";
+    for (const char *s = source; (s = strstr(s, words));) {
+        s += sizeof words - 1;
+        if (s[strspn(s, " \t\r\n")] == '{') return true;
+    }
+    return false;
+}
+
+bool rt_names_std(const char *source)
+{
+    static const char words[] = "std::", before[] = "cuda::";
+    for (const char *s = source; (s = strstr(s, words)); s += sizeof words - 1) {
+        size_t length = sizeof before - 1;
+        if ((size_t)(s - source) < length || memcmp(s - length, before, length) != 0) return !opens_std(source);
+    }
+    return false;
+}
+
+/* ---- headers ---- */
+
+#define HAVE(name) {name, "", "its names are always there"},
+#define HOST(name) {name, "", NULL},
+#define OF_STD(name)                                                                                                   \
+    {name,                                                                                                             \
+     "#ifdef LUNARRAY_STD\n#if __has_include(<cuda/std/" name ">)\n#include <cuda/std/" name ">\n#endif\n#endif\n",    \
+     "what cuda::std has of it"},
+
+/* CUB's own <cub/cub.cuh> has what hosts call, too, which does not compile here. */
+#define CUB(name) "#include <cub/" name ".cuh>\n"
+static const char cub[] =
+    CUB("block/block_adjacent_difference") CUB("block/block_discontinuity") CUB("block/block_exchange")
+        CUB("block/block_histogram") CUB("block/block_load") CUB("block/block_merge_sort") CUB("block/block_radix_sort")
+            CUB("block/block_reduce") CUB("block/block_run_length_decode") CUB("block/block_scan")
+                CUB("block/block_shuffle") CUB("block/block_store") CUB("warp/warp_exchange") CUB("warp/warp_load")
+                    CUB("warp/warp_merge_sort") CUB("warp/warp_reduce") CUB("warp/warp_scan") CUB("warp/warp_store");
+
+/* clang-format off */
+const struct rt_header rt_headers[RT_MOST_HEADERS] = {
+    {RT_PRELUDE_NAME, rt_prelude, "lunarray's own, which is there without being included"},
+    {RT_PRELUDE_STD_NAME, prelude_std, NULL},
+    {"cub/cub.cuh", cub, "CUB's algorithms of blocks and warps"},
+    /* what of these a kernel can use is in the prelude, or the compiler's */
+    HAVE("assert.h") HAVE("cassert") HAVE("cfloat") HAVE("climits") HAVE("cmath") HAVE("cstddef") HAVE("cstdint")
+    HAVE("cstdio") HAVE("cstdlib") HAVE("cstring") HAVE("float.h") HAVE("inttypes.h") HAVE("limits.h")
+    HAVE("limits") HAVE("math.h") HAVE("new") HAVE("stdbool.h") HAVE("stddef.h") HAVE("stdint.h") HAVE("stdio.h")
+    HAVE("stdlib.h") HAVE("string.h") HAVE("type_traits") HAVE("utility")
+    /* those of std that devices have */
+    OF_STD("algorithm") OF_STD("array") OF_STD("atomic") OF_STD("bit") OF_STD("bitset") OF_STD("chrono")
+    OF_STD("complex") OF_STD("concepts") OF_STD("functional") OF_STD("initializer_list") OF_STD("iterator")
+    OF_STD("memory") OF_STD("numbers") OF_STD("numeric") OF_STD("optional") OF_STD("ratio") OF_STD("span")
+    OF_STD("tuple") OF_STD("variant")
+    /* the host's alone: what is pasted from a program names them, though its main is left out */
+    HOST("any") HOST("cctype") HOST("cerrno") HOST("cinttypes") HOST("condition_variable") HOST("csignal")
+    HOST("ctime") HOST("ctype.h") HOST("deque") HOST("errno.h") HOST("exception") HOST("filesystem")
+    HOST("forward_list") HOST("fstream") HOST("future") HOST("getopt.h") HOST("iomanip") HOST("ios")
+    HOST("iosfwd") HOST("iostream") HOST("istream") HOST("list") HOST("locale") HOST("malloc.h") HOST("map")
+    HOST("memory.h") HOST("mutex") HOST("omp.h") HOST("ostream") HOST("pthread.h") HOST("queue") HOST("random")
+    HOST("regex") HOST("set") HOST("signal.h") HOST("sstream") HOST("stack") HOST("stdexcept")
+    HOST("streambuf") HOST("string") HOST("string_view") HOST("strings.h") HOST("sys/stat.h") HOST("sys/time.h")
+    HOST("sys/types.h") HOST("thread") HOST("time.h") HOST("typeindex") HOST("typeinfo") HOST("unistd.h")
+    HOST("unordered_map") HOST("unordered_set") HOST("valarray") HOST("vector")
+    /* CUDA's for the host, which do not compile here */
+    HOST("cublas_v2.h") HOST("cuda_profiler_api.h") HOST("cusparse.h") HOST("nvToolsExt.h")
+    HOST("nvtx3/nvToolsExt.h")
+    {NULL, NULL, NULL}};
 /* clang-format on */

@@ -131,6 +131,67 @@ __global__ void k(const int *x, int n, int *out) {
   t.same(out:totable(), { 7, -1, 39, 32767 })
 end)
 
+t.test("programs for nvcc keep their headers, and what they name of std is cuda::std's", function()
+  local k = gpu.kernel [[
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <iostream>
+#include <random>
+#include <string>
+#include <vector>
+#include <sys/time.h>
+#include <cublas_v2.h>
+#include <cuda_profiler_api.h>
+using namespace std;
+template <class T> __device__ T larger(T a, T b) {
+  static_assert(std::is_same<T, float>::value && std::is_integral_v<std::size_t>);
+  return std::max<T>(a, b);
+}
+__global__ void k(const float *x, float *out) {
+  std::array<float, 3> a{std::sqrt(x[2]), std::numeric_limits<float>::max(), std::max({x[0], x[2], x[1]})};
+  std::pair<float, float> p(x[0], x[1]);
+  std::swap(p.first, p.second);
+  out[0] = a[0], out[1] = a[1], out[2] = a[2], out[3] = p.first;
+  out[4] = larger(x[0], x[1]), out[5] = std::min(x[0], x[1]), out[6] = std::clamp(x[2], 0.0f, 2.5f);
+  out[7] = std::min({7, 3, 5});
+}]]
+  t.eq(k.log, "")
+  local out = gpu.zeros(8)
+  k(1, 1)(gpu.array { 1, 4, 9 }, out)
+  t.same(out:totable(), { 3, 3.4028234663852886e38, 9, 4, 4, 1, 2.5, 3 })
+  -- a std of the source's own is its own affair
+  k = gpu.kernel [[
+namespace std { template <class T> struct is_same { static const int value = 5; }; }
+__global__ void k(int *x) { *x = std::is_same<int>::value; }]]
+  out = gpu.zeros(1, "int32")
+  k(1, 1)(out)
+  t.eq(out[1], 5)
+  t.raises({ 'namespace "std" has no member "vector"', "hint: of std, kernels have what cuda::std has" }, gpu.kernel,
+    "#include <vector>\n__global__ void k() { std::vector<int> v; }")
+end)
+
+t.test("<cub/cub.cuh> has CUB's algorithms of blocks and warps", function()
+  local k = gpu.kernel [[
+#include <cub/cub.cuh>
+__global__ void total(const int *x, int *sum, int *sums) {
+  typedef cub::BlockReduce<int, 64> Reduce;
+  typedef cub::WarpScan<int> Scan;
+  __shared__ union { Reduce::TempStorage reduce; Scan::TempStorage scan[2]; } s;
+  int own = x[threadIdx.x], all = Reduce(s.reduce).Sum(own);
+  if (threadIdx.x == 0) *sum = all;
+  __syncthreads();
+  Scan(s.scan[threadIdx.x / 32]).InclusiveSum(own, sums[threadIdx.x]);
+}]]
+  local sum, sums = gpu.zeros(1, "int32"), gpu.zeros(64, "int32")
+  k(1, 64)(gpu.range(1, 64, 1, "int32"), sum, sums)
+  t.eq(sum[1], 64 * 65 // 2)
+  t.eq(sums[32], 32 * 33 // 2)
+  t.eq(sums[64], (33 + 64) * 32 // 2)
+  t.raises({ "DeviceReduce", "hint: ", "x:sum()" }, gpu.kernel,
+    "#include <cub/cub.cuh>\n__global__ void k() { cub::DeviceReduce::Sum(0); }")
+end)
+
 t.test("floats of 8, 6 and 4 bits", function()
   local k = gpu.kernel [[
 #include <cuda_fp4.h>
