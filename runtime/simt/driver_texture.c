@@ -201,6 +201,25 @@ static CUresult set_sampling(const CUDA_TEXTURE_DESC *d, struct simt_texture *t)
     return integers && t->filter == CU_TR_FILTER_MODE_LINEAR ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
+/* Texels of an array read in another format of their size. Its axes stay as they are. */
+static CUresult set_view(const CUDA_RESOURCE_DESC *r, const CUDA_RESOURCE_VIEW_DESC *v, struct simt_texture *t)
+{
+    static const CUarray_format formats[] = {
+        CU_AD_FORMAT_UNSIGNED_INT8,  CU_AD_FORMAT_SIGNED_INT8,  CU_AD_FORMAT_UNSIGNED_INT16, CU_AD_FORMAT_SIGNED_INT16,
+        CU_AD_FORMAT_UNSIGNED_INT32, CU_AD_FORMAT_SIGNED_INT32, CU_AD_FORMAT_HALF,           CU_AD_FORMAT_FLOAT};
+    if (!v || v->format == CU_RES_VIEW_FORMAT_NONE) return CUDA_SUCCESS;
+    if (v->format >= CU_RES_VIEW_FORMAT_UNSIGNED_BC1) return CUDA_ERROR_NOT_SUPPORTED;
+    unsigned k = (unsigned)v->format - 1, channels = 1u << k % 3;
+    if (r->resType != CU_RESOURCE_TYPE_ARRAY || simt_format_bytes(formats[k / 3]) * channels != t->element)
+        return CUDA_ERROR_INVALID_VALUE;
+    const CUDA_ARRAY3D_DESCRIPTOR *a = &r->res.array.hArray->shape;
+    if (v->width != a->Width || v->height != a->Height || v->depth != a->Depth) return CUDA_ERROR_INVALID_VALUE;
+    if (v->firstMipmapLevel || v->lastMipmapLevel || v->firstLayer || v->lastLayer) return CUDA_ERROR_NOT_SUPPORTED;
+    t->format = formats[k / 3];
+    t->channels = channels;
+    return CUDA_SUCCESS;
+}
+
 static CUresult new_object(unsigned long long *object, struct simt_texture *t, const struct simt_description *d)
 {
     struct simt_description *kept = rt_alloc(sizeof *kept);
@@ -232,9 +251,11 @@ CUresult simt_TexObjectCreate(CUtexObject *object, const CUDA_RESOURCE_DESC *res
     TRY(simt_ready());
     if (!object || !resource || !texture) return CUDA_ERROR_INVALID_VALUE;
     TRY(find_resource(resource, &t));
+    TRY(set_view(resource, view, &t));
     TRY(set_sampling(texture, &t));
-    if (view && view->format != CU_RES_VIEW_FORMAT_NONE) return CUDA_ERROR_NOT_SUPPORTED;
-    return new_object(object, &t, &(struct simt_description){.resource = *resource, .texture = *texture});
+    struct simt_description d = {.resource = *resource, .texture = *texture};
+    if (view) d.view = *view;
+    return new_object(object, &t, &d);
 }
 
 CUresult simt_SurfObjectCreate(CUsurfObject *object, const CUDA_RESOURCE_DESC *resource)

@@ -223,6 +223,7 @@ CUresult simt_issue_fill(CUdeviceptr to, unsigned value, unsigned size, size_t p
 struct simt_description {      /* kept beside an object's handle */
     CUDA_RESOURCE_DESC resource;
     CUDA_TEXTURE_DESC texture;
+    CUDA_RESOURCE_VIEW_DESC view; /* of CU_RES_VIEW_FORMAT_NONE: none */
     bool surface;
 };
 CUresult simt_find_array(CUarray array); /* CUDA_SUCCESS when it is one */

@@ -84,6 +84,7 @@ enum ptx_operand_kind {
 struct ptx_operand {
     enum ptx_operand_kind kind;
     bool negate;            /* !%p or -%r */
+    bool indexed;           /* written array[i]; of ld and st an ADDRESS */
     int reg;                /* REG, and ADDRESS with a register base; -1 when there is none */
     char *symbol;           /* SYMBOL, SPECIAL, ADDRESS with a symbol base; NULL when there is none */
     int64_t imm;            /* IMM, offset of SYMBOL and ADDRESS, target of LABEL */

@@ -1,4 +1,4 @@
-/* PTX inside a function: scopes, registers, labels, instructions and their operands. Scopes are flattened: what is
+/* PTX inside a function: scopes, registers, labels and instructions. Scopes are flattened: what is
  * declared in an inner one gets a name of its own, "param0@3", since no PTX name holds an '@'. */
 #include <stdlib.h>
 #include <string.h>
@@ -69,8 +69,7 @@ static bool find_in_range(const struct ptx_parser *p, const struct ptx_name *nam
     return false;
 }
 
-/* What a name means here: fills *out, or returns false when nothing in the function is called so. */
-static bool lookup(const struct ptx_parser *p, const struct ptx_name *name, struct symbol *out)
+bool ptx_lookup(const struct ptx_parser *p, const struct ptx_name *name, struct symbol *out)
 {
     for (int scope = p->scope; scope >= 0; scope = p->scope_parent[scope]) {
         const struct symbol *s = find_in_scope(p, name, scope);
@@ -79,13 +78,6 @@ static bool lookup(const struct ptx_parser *p, const struct ptx_name *name, stru
         if (find_in_range(p, name, scope, &reg)) return *out = (struct symbol){.kind = SYMBOL_REG, .index = reg}, true;
     }
     return false;
-}
-
-static struct ptx_name *take_name(struct ptx_parser *p, const char *what)
-{
-    if (p->token.kind != TOKEN_NAME) return ptx_expected(p, what), NULL;
-    struct ptx_name *name = ptx_intern(p, p->token.start, p->token.length);
-    return name && ptx_next(p) ? name : NULL;
 }
 
 /* The name as the tree has it: with its number after a range's prefix, with its scope when that is an inner one. */
@@ -114,6 +106,15 @@ static bool open_scope(struct ptx_parser *p)
 
 /* ---- declarations ---- */
 
+bool ptx_add_register(struct ptx_parser *p, char *name, enum ptx_type type)
+{
+    struct ptx_func *f = p->func;
+    f->regs = ptx_grow(p, f->regs, f->reg_count, &p->reg_room, sizeof *f->regs);
+    if (!f->regs) return false;
+    f->regs[f->reg_count++] = (struct ptx_reg){.name = name, .type = type};
+    return true;
+}
+
 static bool add_registers(struct ptx_parser *p, const struct ptx_name *name, enum ptx_type type, enum symbol_kind kind,
                           size_t count)
 {
@@ -123,11 +124,8 @@ static bool add_registers(struct ptx_parser *p, const struct ptx_name *name, enu
     p->register_total += count;
     if (!add_symbol(p, name, kind, f->reg_count, count)) return false;
     for (size_t i = 0; i < count; i++) {
-        f->regs = ptx_grow(p, f->regs, f->reg_count, &p->reg_room, sizeof *f->regs);
-        if (!f->regs) return false;
         char *text = unique_name(p, name, kind == SYMBOL_REG ? -1 : (long)i);
-        if (!text) return false;
-        f->regs[f->reg_count++] = (struct ptx_reg){.name = text, .type = type};
+        if (!text || !ptx_add_register(p, text, type)) return false;
     }
     return true;
 }
@@ -141,7 +139,7 @@ bool ptx_registers(struct ptx_parser *p, bool in_list, struct ptx_var *out)
     if (type == PTX_NONE) return ptx_expected(p, "a register's type");
     if (!ptx_next(p)) return false;
     do {
-        const struct ptx_name *name = take_name(p, "a register's name");
+        const struct ptx_name *name = ptx_take_name(p, "a register's name");
         if (!name) return false;
         uint64_t count = 1;
         bool range = ptx_accept(p, '<');
@@ -216,192 +214,6 @@ static bool body_directive(struct ptx_parser *p)
                     p->token.length > 40 ? 40 : (int)p->token.length, p->token.start);
 }
 
-/* ---- operands ---- */
-
-struct operand_list {
-    struct ptx_operand small[16], *items; /* items is NULL while `small` is enough */
-    size_t count, room;
-};
-
-static struct ptx_operand *list_add(struct ptx_parser *p, struct operand_list *l)
-{
-    if (l->count < 16 && !l->items) return &l->small[l->count++];
-    if (!l->items) {
-        l->items = ptx_new(p, 64, sizeof *l->items);
-        if (!l->items) return NULL;
-        memcpy(l->items, l->small, sizeof l->small);
-        l->room = 64;
-    }
-    l->items = ptx_grow(p, l->items, l->count, &l->room, sizeof *l->items);
-    return l->items ? &l->items[l->count++] : NULL;
-}
-
-static bool list_finish(struct ptx_parser *p, struct operand_list *l, struct ptx_operand **out, size_t *count)
-{
-    *count = l->count;
-    *out = l->items;
-    if (l->items || l->count == 0) return true;
-    *out = ptx_new(p, l->count, sizeof **out);
-    if (!*out) return false;
-    memcpy(*out, l->small, l->count * sizeof **out);
-    return true;
-}
-
-static bool read_operand(struct ptx_parser *p, struct ptx_operand *o, int depth);
-
-/* Operands up to the closing character; the opening one is taken. */
-static bool read_group(struct ptx_parser *p, char close, struct ptx_operand *o, int depth)
-{
-    struct operand_list list;
-    list.items = NULL;
-    list.count = 0;
-    if (depth > 3) return ptx_fail(p, "operands nested too deeply");
-    while (!ptx_is_char(p, close)) {
-        struct ptx_operand *item = list_add(p, &list);
-        if (!item || !read_operand(p, item, depth + 1)) return false;
-        if (!ptx_accept(p, ',')) break;
-    }
-    return list_finish(p, &list, &o->items, &o->item_count) && ptx_expect(p, close);
-}
-
-static bool read_constant(struct ptx_parser *p, char sign, struct ptx_operand *o)
-{
-    struct ptx_value v;
-    if (!ptx_constant(p, sign, &v)) return false;
-    o->kind = PTX_OP_IMM;
-    o->imm_type = v.type;
-    o->imm = (int64_t)v.bits;
-    return true;
-}
-
-/* +4, +-4, -4 after a symbol or an address's base. */
-static bool read_offset(struct ptx_parser *p, int64_t *offset)
-{
-    while (ptx_is_char(p, '+') || ptx_is_char(p, '-')) {
-        int64_t term;
-        if (!ptx_take_term(p, UINT64_MAX, &term)) return false;
-        *offset = (int64_t)((uint64_t)*offset + (uint64_t)term);
-    }
-    return !p->failed;
-}
-
-/* %tid.x and the like: the part after the dot belongs to the name when no space is between. */
-static bool read_special(struct ptx_parser *p, const struct ptx_name *name, struct ptx_operand *o)
-{
-    char text[64];
-    int n = snprintf(text, sizeof text, "%.40s", name->text + 1);
-    if (p->token.kind == TOKEN_DOT && !p->token.space) {
-        n += snprintf(text + n, sizeof text - (size_t)n, ".%.*s", p->token.length > 8 ? 8 : (int)p->token.length,
-                      p->token.start);
-        if (!ptx_next(p)) return false;
-    }
-    struct ptx_name *full = ptx_intern(p, text, (size_t)n);
-    if (!full) return false;
-    o->kind = PTX_OP_SPECIAL;
-    o->symbol = full->text;
-    return true;
-}
-
-/* %r.b0 and the like. */
-static bool read_select(struct ptx_parser *p, struct ptx_operand *o)
-{
-    struct ptx_name *part = ptx_intern(p, p->token.start, p->token.length);
-    if (!part) return false;
-    o->select = part->text;
-    return ptx_next(p);
-}
-
-/* A vector register, or one of its lanes. */
-static bool read_vector(struct ptx_parser *p, const struct symbol *s, struct ptx_operand *o)
-{
-    static const char lanes[] = "xyzwrgba";
-    if (p->token.kind == TOKEN_DOT && !p->token.space) {
-        const char *at = p->token.length == 1 ? memchr(lanes, *p->token.start, 8) : NULL;
-        size_t lane = at ? (size_t)(at - lanes) % 4 : 4;
-        if (lane >= s->count) return ptx_fail(p, "a vector of %zu has no such part", s->count);
-        o->kind = PTX_OP_REG;
-        o->reg = (int)(s->index + lane);
-        return ptx_next(p);
-    }
-    o->kind = PTX_OP_VECTOR;
-    o->items = ptx_new(p, s->count, sizeof *o->items);
-    if (!o->items) return false;
-    o->item_count = s->count;
-    for (size_t k = 0; k < s->count; k++)
-        o->items[k] = (struct ptx_operand){.kind = PTX_OP_REG, .reg = (int)(s->index + k)};
-    return true;
-}
-
-/* A register, variable, function, special register or _; with its offset when it is a symbol. */
-static bool read_named(struct ptx_parser *p, struct ptx_operand *o)
-{
-    struct symbol s;
-    bool sink = ptx_is_name(p, "_");
-    struct ptx_name *name = take_name(p, "an operand");
-    if (!name) return false;
-    if (sink) return o->kind = PTX_OP_SINK, true;
-    bool found = lookup(p, name, &s);
-    if (found && s.kind == SYMBOL_VECTOR) return read_vector(p, &s, o);
-    if (found && s.kind == SYMBOL_REG) {
-        o->kind = PTX_OP_REG;
-        o->reg = (int)s.index;
-        return p->token.kind != TOKEN_DOT || p->token.space || read_select(p, o);
-    }
-    if (!found && name->text[0] == '%') return read_special(p, name, o);
-    o->kind = PTX_OP_SYMBOL;
-    o->symbol = found && s.kind == SYMBOL_VAR      ? p->func->vars[s.index].name
-                : found && s.kind == SYMBOL_STATIC ? p->module->vars[s.index].name
-                                                   : name->text;
-    return read_offset(p, &o->imm);
-}
-
-/* [reg+imm], [symbol+imm], [imm], and the texture form [name, {coordinates}] with the coordinates as items. */
-static bool read_address(struct ptx_parser *p, struct ptx_operand *o, int depth)
-{
-    if (ptx_starts_constant(p)) {
-        if (!read_constant(p, 0, o)) return false;
-    } else {
-        if (!read_named(p, o)) return false;
-        if (o->kind != PTX_OP_REG && o->kind != PTX_OP_SYMBOL) return ptx_fail(p, "this cannot be an address");
-    }
-    o->kind = PTX_OP_ADDRESS;
-    if (!read_offset(p, &o->imm)) return false;
-    if (ptx_accept(p, ',')) return read_group(p, ']', o, depth + 1);
-    return ptx_expect(p, ']');
-}
-
-static bool read_pair(struct ptx_parser *p, struct ptx_operand *o, int depth)
-{
-    bool vector = o->kind == PTX_OP_VECTOR;
-    size_t n = vector ? o->item_count : 1;
-    struct ptx_operand *items = ptx_new(p, n + 1, sizeof *items);
-    if (!items || !ptx_next(p)) return false;
-    if (depth > 3) return ptx_fail(p, "operands nested too deeply");
-    for (size_t k = 0; k < n; k++) items[k] = vector ? o->items[k] : *o;
-    *o = (struct ptx_operand){.kind = PTX_OP_PAIR, .reg = -1, .items = items, .item_count = n + 1};
-    return read_operand(p, &items[n], 4);
-}
-
-static bool read_operand(struct ptx_parser *p, struct ptx_operand *o, int depth)
-{
-    *o = (struct ptx_operand){.reg = -1};
-    if (ptx_is_char(p, '{') || ptx_is_char(p, '[')) {
-        bool vector = ptx_is_char(p, '{');
-        o->kind = PTX_OP_VECTOR;
-        if (!ptx_next(p)) return false;
-        if (!vector) return read_address(p, o, depth);
-        return read_group(p, '}', o, depth) && (!ptx_is_char(p, '|') || read_pair(p, o, depth));
-    }
-    bool minus = ptx_is_char(p, '-'), not = ptx_is_char(p, '!');
-    if ((minus || not ) && !ptx_next(p)) return false;
-    if (ptx_starts_constant(p) || ptx_is_name(p, "WARP_SZ"))
-        return read_constant(p, (char)(minus ? '-' : not ? '!' : 0), o);
-    if (!read_named(p, o)) return false;
-    if ((minus || not ) && o->kind != PTX_OP_REG) return ptx_expected(p, minus ? "a register or number" : "a register");
-    o->negate = minus || not ;
-    return !ptx_is_char(p, '|') || read_pair(p, o, depth);
-}
-
 /* ---- labels ---- */
 
 static bool add_fixup(struct ptx_parser *p, struct ptx_operand *operand, size_t *target, const struct ptx_name *name)
@@ -421,7 +233,7 @@ static bool read_targets(struct ptx_parser *p, const struct ptx_name *name)
     do {
         labels = ptx_grow(p, labels, count, &room, sizeof *labels);
         if (!labels) return false;
-        labels[count] = take_name(p, "a label");
+        labels[count] = ptx_take_name(p, "a label");
         if (!labels[count++]) return false;
     } while (ptx_accept(p, ','));
     size_t *insns = ptx_new(p, count, sizeof *insns);
@@ -485,31 +297,34 @@ static bool read_call(struct ptx_parser *p, struct ptx_insn *insn)
     for (int i = 0; i < 4; i++) o[i] = (struct ptx_operand){.kind = PTX_OP_VECTOR, .reg = -1};
     insn->operands = o;
     insn->operand_count = 3;
-    if (ptx_accept(p, '(') && (!read_group(p, ')', &o[0], 0) || !ptx_expect(p, ','))) return false;
-    if (!read_operand(p, &o[1], 0)) return false;
+    if (ptx_accept(p, '(') && (!ptx_operands(p, ')', &o[0], 0) || !ptx_expect(p, ','))) return false;
+    if (!ptx_operand(p, &o[1], 0)) return false;
     if (o[1].kind != PTX_OP_REG && o[1].kind != PTX_OP_SYMBOL) return ptx_fail(p, "this cannot be called");
     if (!ptx_accept(p, ',')) return ptx_expect(p, ';');
     if (ptx_accept(p, '(')) {
-        if (!read_group(p, ')', &o[2], 0)) return false;
+        if (!ptx_operands(p, ')', &o[2], 0)) return false;
         if (!ptx_accept(p, ',')) return ptx_expect(p, ';');
     }
     insn->operand_count = 4;
-    return read_operand(p, &o[3], 0) && ptx_expect(p, ';');
+    return ptx_operand(p, &o[3], 0) && ptx_expect(p, ';');
 }
 
 static bool read_operands(struct ptx_parser *p, struct ptx_insn *insn)
 {
     struct ptx_operand group = {0};
-    if (!read_group(p, ';', &group, 0)) return false;
+    if (!ptx_operands(p, ';', &group, 0)) return false;
     insn->operands = group.items;
     insn->operand_count = group.item_count;
+    bool memory = strcmp(insn->opcode, "ld") == 0 || strcmp(insn->opcode, "st") == 0;
+    for (size_t k = 0; memory && k < insn->operand_count; k++)
+        if (insn->operands[k].indexed) insn->operands[k].kind = PTX_OP_ADDRESS;
     return true;
 }
 
 /* bra L; the label is looked up when the function is complete. */
 static bool read_branch(struct ptx_parser *p, struct ptx_insn *insn)
 {
-    const struct ptx_name *name = take_name(p, "a label");
+    const struct ptx_name *name = ptx_take_name(p, "a label");
     struct ptx_operand *o = ptx_new(p, 1, sizeof *o);
     if (!name || !o) return false;
     *o = (struct ptx_operand){.kind = PTX_OP_LABEL, .reg = -1, .symbol = (char *)name->text};
@@ -534,9 +349,17 @@ static bool read_modifiers(struct ptx_parser *p, struct ptx_insn *insn)
     return true;
 }
 
-static bool read_instruction(struct ptx_parser *p, const struct ptx_name *opcode, struct ptx_insn *insn)
+bool ptx_add_instruction(struct ptx_parser *p, const struct ptx_insn *insn)
 {
     struct ptx_func *f = p->func;
+    f->insns = ptx_grow(p, f->insns, f->insn_count, &p->insn_room, sizeof *f->insns);
+    if (!f->insns) return false;
+    f->insns[f->insn_count++] = *insn;
+    return true;
+}
+
+static bool read_instruction(struct ptx_parser *p, const struct ptx_name *opcode, struct ptx_insn *insn)
+{
     insn->opcode = (char *)opcode->text;
     insn->file = p->location; /* settle_locations makes it a file, line and column */
     insn->used_bytes = p->used_bytes;
@@ -554,10 +377,7 @@ static bool read_instruction(struct ptx_parser *p, const struct ptx_name *opcode
             if (!table || !add_fixup(p, o, NULL, table)) return false;
         }
     }
-    f->insns = ptx_grow(p, f->insns, f->insn_count, &p->insn_room, sizeof *f->insns);
-    if (!f->insns) return false;
-    f->insns[f->insn_count++] = *insn;
-    return true;
+    return ptx_add_instruction(p, insn);
 }
 
 static bool read_statement(struct ptx_parser *p)
@@ -567,12 +387,12 @@ static bool read_statement(struct ptx_parser *p)
         struct symbol s;
         if (!ptx_next(p)) return false;
         insn.guard_negate = ptx_accept(p, '!');
-        struct ptx_name *name = take_name(p, "a predicate");
+        struct ptx_name *name = ptx_take_name(p, "a predicate");
         if (!name) return false;
-        if (!lookup(p, name, &s) || s.kind != SYMBOL_REG) return ptx_fail(p, "'%s' is not a register", name->text);
+        if (!ptx_lookup(p, name, &s) || s.kind != SYMBOL_REG) return ptx_fail(p, "'%s' is not a register", name->text);
         insn.guard = (int)s.index;
     }
-    struct ptx_name *name = take_name(p, "an instruction");
+    struct ptx_name *name = ptx_take_name(p, "an instruction");
     if (!name) return false;
     if (insn.guard < 0 && ptx_accept(p, ':')) return read_label(p, name);
     return read_instruction(p, name, &insn);

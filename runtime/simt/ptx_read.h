@@ -1,9 +1,9 @@
 /* Inside the PTX parser: memory, words and the state that its files share.
  *
  * ptx_lex.c: arena, interned names, tokens. ptx_parse.c: module level and declarations. ptx_body.c: what stands between
- * the braces of a function. ptx_inline.c and ptx_split.c: what becomes of its calls and counters for a launch. A parse
- * function returns false when it failed; the error is then in p->error already, and everything above just returns
- * false as well. The whole tree lives in one arena and goes with it. */
+ * the braces of a function. ptx_operand.c: operands of its instructions. ptx_inline.c and ptx_split.c: what becomes of
+ * its calls and counters for a launch. A parse function returns false when it failed; the error is then in p->error
+ * already, and everything above just returns false as well. The whole tree lives in one arena and goes with it. */
 #ifndef SIMT_PTX_READ_H
 #define SIMT_PTX_READ_H
 
@@ -171,5 +171,16 @@ bool ptx_skip_group(struct ptx_parser *p, char open, char close);
 bool ptx_body(struct ptx_parser *p); /* p->func, from after its '{' to its '}' */
 /* Declares .reg variables, from after the .reg directive. */
 bool ptx_registers(struct ptx_parser *p, bool in_list, struct ptx_var *out);
+/* What a name means here: fills *out, or returns false when nothing in the function is called so. */
+bool ptx_lookup(const struct ptx_parser *p, const struct ptx_name *name, struct symbol *out);
+/* One more at the end of p->func's. A register made so can be named by no text. */
+bool ptx_add_register(struct ptx_parser *p, char *name, enum ptx_type type);
+bool ptx_add_instruction(struct ptx_parser *p, const struct ptx_insn *insn);
+
+/* ---- ptx_operand.c ---- */
+struct ptx_name *ptx_take_name(struct ptx_parser *p, const char *what); /* NULL: the next token is no name, told so */
+bool ptx_operand(struct ptx_parser *p, struct ptx_operand *o, int depth);
+/* Those up to the closing character, as items; the opening one is taken. */
+bool ptx_operands(struct ptx_parser *p, char close, struct ptx_operand *o, int depth);
 
 #endif

@@ -41,6 +41,38 @@ TEST(extern_shared_arrays_with_a_length)
     stop();
 }
 
+/* table[i] instead of an address in brackets, as Dr.Jit looks up functions: i counts elements. */
+TEST(elements_of_arrays_by_their_index)
+{
+    start();
+    CUmodule m = load_text(
+        HEAD
+        ".visible .func (.param .b32 r) twice(.param .b32 a)\n{\n\t.reg .b32 %r<2>;\n\tld.param.b32 %r1, [a];\n"
+        "\tadd.u32 %r1, %r1, %r1;\n\tst.param.b32 [r], %r1;\n\tret;\n}\n"
+        ".visible .func (.param .b32 r) square(.param .b32 a)\n{\n\t.reg .b32 %r<2>;\n\tld.param.b32 %r1, [a];\n"
+        "\tmul.lo.u32 %r1, %r1, %r1;\n\tst.param.b32 [r], %r1;\n\tret;\n}\n"
+        ".visible .global .align 8 .u64 table[2] = {twice, square};\n"
+        ".global .align 4 .u32 numbers[5] = {10, 20, 30, 40, 50};\n"
+        ".entry k(.param .u64 p)\n{\n\t.reg .b32 %r<9>;\n\t.reg .b64 %rd<9>;\n\t.reg .pred %p<2>;\n"
+        "\t.shared .b32 own[40];\n"
+        "\tld.param.u64 %rd1, [p];\n\tmov.u32 %r1, %tid.x;\n\tmad.wide.u32 %rd1, %r1, 4, %rd1;\n"
+        "\tand.b32 %r2, %r1, 1;\n\tld.global.u64 %rd2, table[%r2];\n"
+        "\t{\n\tproto: .callprototype (.param .b32 out) _(.param .b32 in);\n\t.param .b32 out;\n\t.param .b32 in;\n"
+        "\tst.param.b32 [in], %r1;\n\tcall (out), %rd2, (in), proto;\n\tld.param.b32 %r3, [out];\n\t}\n"
+        "\tst.shared.u32 own[%r1+4], %r3;\n\tcvt.s64.s32 %rd3, %r1;\n\tld.shared.u32 %r4, own[%rd3+4];\n"
+        "\tld.global.u32 %r5, numbers[3];\n\tmov.u64 %rd4, numbers[1];\n\tld.global.u32 %r6, [%rd4];\n"
+        "\tsetp.lt.u32 %p1, %r1, 5;\n\tmov.u32 %r7, 0;\n\t@%p1 ld.global.u32 %r7, numbers[%r1];\n"
+        "\tadd.u32 %r4, %r4, %r5;\n\tadd.u32 %r4, %r4, %r6;\n\tadd.u32 %r4, %r4, %r7;\n"
+        "\tst.global.u32 [%rd1], %r4;\n\tret;\n}\n");
+    CUdeviceptr x;
+    int out[32];
+    OK(cuMemAlloc(&x, sizeof out));
+    OK(cuLaunchKernel(function_of(m, "k"), 1, 1, 1, 32, 1, 1, 0, NULL, (void *[]){&x}, NULL));
+    OK(cuMemcpyDtoH(out, x, sizeof out));
+    for (int i = 0; i < 32; i++) CHECK_INT(out[i], (i % 2 ? i * i : 2 * i) + 40 + 20 + (i < 5 ? 10 * i + 10 : 0));
+    stop();
+}
+
 /* Taichi's runtime cuts what it allocates once up by pages, to the last of them. */
 TEST(large_allocations_begin_at_a_page)
 {

@@ -96,6 +96,34 @@ TEST(textures_over_arrays)
     stop();
 }
 
+/* Texels in another format of their size: the bits of a float as bytes, the last of them first of all its exponent. */
+TEST(textures_see_other_formats)
+{
+    start();
+    CUfunction f = function_of(load("extern \"C\" __global__ void bytes(cudaTextureObject_t t, uchar4 *y) {\n"
+                                    "  y[threadIdx.x] = tex2D<uchar4>(t, threadIdx.x, 1);\n"
+                                    "}\n"),
+                               "bytes");
+    CUDA_RESOURCE_DESC r = {.resType = CU_RESOURCE_TYPE_ARRAY, .res.array.hArray = image(0)};
+    CUDA_TEXTURE_DESC d = {.flags = CU_TRSF_READ_AS_INTEGER};
+    CUDA_RESOURCE_VIEW_DESC view = {.format = CU_RES_VIEW_FORMAT_FLOAT_1X32, .width = W, .height = H}, got;
+    CUtexObject same, t;
+    CUdeviceptr y;
+    float out[H][W], texels[W];
+    OK(cuTexObjectCreate(&same, &r, &d, &view));
+    sample(function_of(load(source), "sample2"), same, 0.5f, 1, out);
+    CHECK_NEAR(out[1][3], 13, 0);
+    view.format = CU_RES_VIEW_FORMAT_UINT_4X8;
+    OK(cuTexObjectCreate(&t, &r, &d, &view));
+    OK(cuTexObjectGetResourceViewDesc(&got, t));
+    CHECK_INT(got.format, CU_RES_VIEW_FORMAT_UINT_4X8);
+    OK(cuMemAlloc(&y, sizeof texels));
+    OK(cuLaunchKernel(f, 1, 1, 1, W, 1, 1, 0, NULL, (void *[]){&t, &y}, NULL));
+    OK(cuMemcpyDtoH(texels, y, sizeof texels));
+    for (int x = 0; x < W; x++) CHECK_NEAR(texels[x], 10 + x, 0);
+    stop();
+}
+
 TEST(textures_over_plain_memory)
 {
     start();
@@ -311,8 +339,14 @@ TEST(what_textures_refuse)
     CUDA_ARRAY_DESCRIPTOR d = {.Width = 4, .Height = 4, .Format = CU_AD_FORMAT_SIGNED_INT32, .NumChannels = 1};
     CUDA_RESOURCE_DESC r = {.resType = CU_RESOURCE_TYPE_ARRAY, .res.array.hArray = a};
     CUDA_TEXTURE_DESC s = {.filterMode = CU_TR_FILTER_MODE_LINEAR};
-    CUDA_RESOURCE_VIEW_DESC view = {.format = CU_RES_VIEW_FORMAT_UINT_1X8};
+    CUDA_RESOURCE_VIEW_DESC view = {.format = CU_RES_VIEW_FORMAT_UINT_1X8, .width = W, .height = H};
     CHECK_INT(cuTexObjectCreate(NULL, &r, &s, NULL), CUDA_ERROR_INVALID_VALUE);
+    CHECK_INT(cuTexObjectCreate(&t, &r, &s, &view), CUDA_ERROR_INVALID_VALUE); /* other bytes of a texel */
+    view.format = CU_RES_VIEW_FORMAT_UNSIGNED_BC1;
+    CHECK_INT(cuTexObjectCreate(&t, &r, &s, &view), CUDA_ERROR_NOT_SUPPORTED);
+    view.format = CU_RES_VIEW_FORMAT_FLOAT_1X32, view.width = W / 2;
+    CHECK_INT(cuTexObjectCreate(&t, &r, &s, &view), CUDA_ERROR_INVALID_VALUE);
+    view.width = W, view.lastLayer = 1;
     CHECK_INT(cuTexObjectCreate(&t, &r, &s, &view), CUDA_ERROR_NOT_SUPPORTED);
     OK(cuArrayCreate(&integers, &d));
     r.res.array.hArray = integers;

@@ -65,8 +65,9 @@ CUresult cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC *view, CUtexObje
 {
     struct simt_description *d;
     TRY(simt_find_object(object, false, &d));
-    (void)view;
-    return CUDA_ERROR_INVALID_VALUE;
+    if (!view || d->view.format == CU_RES_VIEW_FORMAT_NONE) return CUDA_ERROR_INVALID_VALUE;
+    *view = d->view;
+    return CUDA_SUCCESS;
 }
 
 CUresult cuSurfObjectGetResourceDesc(CUDA_RESOURCE_DESC *resource, CUsurfObject object)
