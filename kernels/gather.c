@@ -3,6 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define TURNED 4096 /* places from which on rows that lie across them are gathered as they lie, and turned, */
+#define ACROSS 8    /* of so many elements, and so many rows */
+
 /* Whether the strides keep all elements apart; sizes below 2 do not count. */
 static bool elements_apart(const struct rt_array *a)
 {
@@ -117,9 +120,61 @@ static int64_t place_count(const struct kn_indexing *x)
     return n;
 }
 
+/* On the host, the axis that lies as in memory, each index of the last one leading to a row along it; -1: none, or its
+ * elements are so large that turning costs as much. */
+static int axis_across(const struct kn_indexing *x)
+{
+    const int last = x->ndim - 1;
+    int found = -1;
+    if (last < 1 || kn_runs_generated(rt_array_device(x->data)) || x->runs[last] >= 0) return -1;
+    if (place_count(x) < TURNED || x->shape[last] < ACROSS || rt_dtypes[x->data->dtype].size >= 8) return -1;
+    for (int i = 0; i < last; i++)
+        if (x->runs[i] >= 0 && x->data->strides[x->runs[i]] == 1 && x->shape[i] >= ACROSS) found = i;
+    for (int k = 0; k < x->count; k++)
+        for (int i = 0; i < last; i++)
+            if (x->shape[i] > 1 && x->picks[k].index->strides[i] != 0) return -1;
+    return found;
+}
+
+static void swap(int64_t *values, int i, int j)
+{
+    const int64_t value = values[i];
+    values[i] = values[j];
+    values[j] = value;
+}
+
+/* Gathers rows as they lie in memory, and turns what that gives. False where there is no memory for that. */
+static bool gather_across(const struct kn_indexing *x, int axis, const struct rt_array *out, enum rt_status *status,
+                          struct rt_error *e)
+{
+    const int last = x->ndim - 1;
+    struct kn_indexing rows = *x;
+    struct rt_array indices[KN_MAX_PICKS], gathered;
+    swap(rows.shape, axis, last);
+    rows.runs[last] = x->runs[axis];
+    rows.runs[axis] = x->runs[last];
+    for (int k = 0; k < x->count; k++) {
+        indices[k] = *x->picks[k].index; /* borrowed */
+        swap(indices[k].shape, axis, last);
+        swap(indices[k].strides, axis, last);
+        rows.picks[k].index = &indices[k];
+    }
+    if (rt_array_new(rt_array_device(out), x->data->dtype, rows.ndim, rows.shape, &gathered, NULL) != RT_OK)
+        return false;
+    *status = travel(&rows, &gathered, KN_READ, KN_ADD, e);
+    struct rt_array turned = gathered; /* borrowed */
+    swap(turned.shape, axis, last);
+    swap(turned.strides, axis, last);
+    if (*status == RT_OK) *status = kn_copy(out, &turned, e);
+    rt_array_release(&gathered);
+    return true;
+}
+
 enum rt_status kn_gather(const struct kn_indexing *x, const struct rt_array *out, struct rt_error *e)
 {
     enum rt_status status = check(x, out, e);
+    const int axis = status == RT_OK ? axis_across(x) : -1;
+    if (axis >= 0 && gather_across(x, axis, out, &status, e)) return status;
     return status == RT_OK && place_count(x) > 0 ? travel(x, out, KN_READ, KN_ADD, e) : status;
 }
 

@@ -3,6 +3,7 @@
  * not the places: each goes through all places and writes those that lead into its part, so that the order of writes to
  * one element is that of the places, however many threads there are. */
 #include "kernels/gather.h"
+#include <stdlib.h>
 #include <string.h>
 #include "kernels/host.h"
 #include "runtime/interrupt.h"
@@ -11,6 +12,7 @@
 #define BLOCK     1024    /* places whose offsets are worked out at once */
 #define NEAR      1048576 /* bytes that one core's cache keeps */
 #define SHORT_ROW 4096    /* bytes of a row up to which offsets are worked out for many at once */
+#define TABLE     8       /* rows from which on those of the first one are kept for all */
 
 struct pass {
     const struct kn_trip *trip;
@@ -277,6 +279,10 @@ static void move_row(const struct pass *p, const struct stretch *s, int64_t offs
     int last = space->ndim - 1;
     int64_t offsets[BLOCK], run = space->strides[KN_TRIP_DATA][last], stride = space->strides[KN_TRIP_DENSE][last];
     char *dense = dense_at(p, s);
+    if (p->access == KN_READ && stride == 1) {
+        p->loops->narrow->gather[__builtin_ctz((unsigned)p->size)](dense, p->data + offset * (int64_t)p->size, run, n);
+        return;
+    }
     for (size_t done = 0; done < n;) {
         size_t part = n - done < BLOCK ? n - done : BLOCK;
         for (size_t i = 0; i < part; i++) offsets[i] = offset + (int64_t)(done + i) * run;
@@ -458,6 +464,83 @@ static void parts_piece(void *context, size_t begin, size_t end, int worker)
     }
 }
 
+/* Whether indices change along the last axis alone, of several rows: what they mean for the first row they mean for
+ * all. No two rows are written to the same elements. */
+static bool is_table(const struct pass *p, bool writes)
+{
+    const struct kn_space *space = &p->trip->space;
+    const int last = space->ndim - 1;
+    if (p->rows || space->size < TABLE * space->shape[last] || (writes && !p->trip->apart)) return false;
+    for (int i = 0; i < last; i++) {
+        if (writes && space->strides[KN_TRIP_DATA][i] == 0) return false;
+        for (int k = 0; k < p->trip->x->count; k++)
+            if (space->strides[KN_TRIP_INDEX + k][i] != 0) return false;
+    }
+    return true;
+}
+
+/* Moves the rows begin to end, with the first row's offsets of n columns from `column` on. */
+static void move_table(const struct pass *p, int64_t *offsets, int64_t column, size_t n, int64_t begin, int64_t end)
+{
+    const struct kn_space *space = &p->trip->space;
+    const struct stretch whole = {.low = INT64_MIN, .high = INT64_MAX};
+    const int last = space->ndim - 1;
+    const int64_t *of_data = space->strides[KN_TRIP_DATA], *of_dense = space->strides[KN_TRIP_DENSE];
+    struct pass at = *p;
+    for (int64_t row = begin, rows; row < end; row += rows) {
+        int64_t rest = row, data = 0, dense = column * of_dense[last];
+        for (int i = last - 1; i >= 0; rest /= space->shape[i--]) {
+            data += rest % space->shape[i] * of_data[i];
+            dense += rest % space->shape[i] * of_dense[i];
+        }
+        rows = space->shape[last - 1] - row % space->shape[last - 1]; /* that are neighbours along that axis */
+        if (rows > end - row) rows = end - row;
+        for (int64_t i = 0; i < rows; i++, data += of_data[last - 1], dense += of_dense[last - 1]) {
+            at.data = p->data + data * (int64_t)p->size;
+            char *to = p->dense + dense * (int64_t)p->size;
+            if (p->access == KN_READ)
+                read_block(&at, offsets, to, of_dense[last], n);
+            else
+                write_block(&at, &whole, offsets, to, of_dense[last], n);
+        }
+    }
+}
+
+/* Items are rows. */
+static void table_piece(void *context, size_t begin, size_t end, int worker)
+{
+    struct pass *p = context;
+    const int last = p->trip->space.ndim - 1;
+    const int64_t columns = p->trip->space.shape[last];
+    struct stretch s = {.low = INT64_MIN, .high = INT64_MAX};
+    int64_t offsets[BLOCK];
+    (void)worker;
+    for (int64_t i = 0; i < columns && !rt_interrupted(); i += BLOCK) {
+        const size_t n = (size_t)(columns - i < BLOCK ? columns - i : BLOCK);
+        s.coordinates[last] = i;
+        memset(offsets, 0, n * sizeof *offsets); /* the rest of the block is not used */
+        const size_t good = find_offsets(p, &s, last, p->access == KN_CHECK ? NULL : offsets, n);
+        if (good < n) {
+            note_bad(p, i + (int64_t)good); /* of the first row, as of each */
+            return;
+        }
+        if (p->access != KN_CHECK) move_table(p, offsets, i, n, (int64_t)begin, (int64_t)end);
+    }
+}
+
+static void run_table(struct pass *p)
+{
+    const struct kn_space *space = &p->trip->space;
+    const int64_t columns = space->shape[space->ndim - 1], rows = space->size / columns;
+    p->far = false; /* but for rows that are */
+    for (int k = 0; k < p->trip->x->count; k++)
+        p->far |= llabs(p->trip->step[k] * p->trip->length[k]) * (int64_t)p->size > NEAR;
+    if (p->access == KN_CHECK)
+        table_piece(p, 0, 1, 0);
+    else
+        rt_parallel_for((size_t)rows, columns < KN_GRAIN ? (size_t)(KN_GRAIN / columns) : 1, table_piece, p);
+}
+
 enum rt_status kn_gather_host(const struct kn_trip *t, enum kn_access access, int64_t *bad, struct rt_error *e)
 {
     struct pass p = {.trip = t, .access = access, .size = rt_dtypes[t->x->data->dtype].size, .rows = true};
@@ -471,7 +554,9 @@ enum rt_status kn_gather_host(const struct kn_trip *t, enum kn_access access, in
         p.rows &= t->space.strides[KN_TRIP_INDEX + i][t->space.ndim - 1] == 0;
     }
     p.far = !p.rows && (size_t)t->span * p.size > NEAR;
-    if (writes && !(t->x->once && t->apart)) {
+    if (is_table(&p, writes)) {
+        run_table(&p);
+    } else if (writes && !(t->x->once && t->apart)) {
         bool worth = t->space.size > KN_GRAIN && (size_t)t->span * p.size > NEAR; /* else the finding costs most */
         p.parts = t->apart && worth ? rt_thread_count() : 1;
         if (p.parts > t->span) p.parts = (int)t->span;

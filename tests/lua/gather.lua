@@ -364,6 +364,60 @@ for _, device in ipairs(t.devices()) do
     t.same((((a - 1) * 5 + b - 1) * 7 + c):totable(), gpu.range(1, 105, 4):totable())
   end)
 
+  -- What indices mean for one row they mean for all; beside rows of the transposed, which have one index each.
+  test("columns of tables, and of what lies across them, in every way", function()
+    for _, dtype in ipairs { "uint8", "float16", "float32", "int64", "complex128" } do
+      for _, n in ipairs { 9, 300, 1500 } do
+        local x = (gpu.range(40 * n, "int32", device):reshape(40, n) % 97):to(dtype)
+        local across = x.T:clone().T
+        local next_number, picks = numbers(n), {}
+        for i = 1, n + 100 do picks[i] = (next_number(n) + 1) * (1 - 2 * (i % 2)) end
+        picks = ints(picks)
+        local want = x.T:clone()[picks].T
+        assert(x[{ {}, picks }]:equal(want) and across[{ {}, picks }]:equal(want), dtype)
+        assert(across[{ { 2, -2 }, picks }]:equal(want[{ { 2, -2 } }]), dtype)
+        assert(x:reshape(5, 8, n)[{ {}, { -1, 1, -2 }, picks }]:equal(want:reshape(5, 8, -1)[{ {}, { -1, 1, -2 } }]), dtype)
+        local values = (gpu.range(40 * (n + 100), "int32", device):reshape(40, -1) % 89):to(dtype)
+        local down, sums = x.T:clone(), x.T:clone():index_add_(1, picks, values.T)
+        down[picks] = values.T
+        for _, copy in ipairs { function() return x:clone() end, function() return x.T:clone().T end } do
+          local y = copy()
+          y[{ {}, picks }] = values
+          assert(y:equal(down.T) and copy():index_add_(2, picks, values):equal(sums.T), dtype)
+        end
+        picks[n + 50] = n + 1
+        local y = x:clone()
+        t.raises({ tostring(n + 1), "axis 2" }, function() return y[{ {}, picks }] end)
+        t.raises({ tostring(n + 1), "axis 2" }, function() return across[{ {}, picks }] end)
+        t.raises({ tostring(n + 1), "axis 2" }, function() y[{ {}, picks }] = values end)
+        assert(y:equal(x))
+      end
+    end
+  end)
+
+  test("indices of tables that change from row to row, or lead to one element from several rows", function()
+    local next_number = numbers(7)
+    local function some(n, ...) return ints(t.list(n, function() return next_number(1100) + 1 end)):reshape(...) end
+    local x, picks = gpu.range(40 * 1100, "int32", device):reshape(40, 1100), some(40 * 500, 40, 500)
+    local want = x:reshape(-1)[picks + gpu.range(0, 39, 1, "int64", device)[{ {}, gpu.newaxis }] * 1100]
+    assert(x:gather(2, picks):equal(want) and x.T:clone().T:gather(2, picks):equal(want))
+    local y, list = x:clone(), picks:totable()
+    y:scatter_(2, picks, -want)
+    assert(y:gather(2, picks):equal(-want) and y:lt(0):sum() == (x.T:clone().T:scatter_(2, picks, -1)):eq(-1):sum())
+    local row, values, last = some(2500, 2500), gpu.range(64 * 2500, "int32", device):reshape(64, 2500), {}
+    for i, p in ipairs(row:totable()) do last[p] = 63 * 2500 + i end
+    local line = gpu.zeros(1100, "int32", device)
+    line[row:broadcast_to(64, 2500)] = values
+    for i = 1, 1100, 7 do t.eq(line[i], last[i] or 0) end
+    local windows, many = gpu.zeros(1200, "int32", device):unfold(1, 1100), gpu.range(101 * 2500, "int32", device)
+    windows[{ {}, row }] = many:reshape(101, 2500)
+    for i, p in ipairs(row:totable()) do last[p] = 100 * 2500 + i end
+    for i = 1, 1100, 7 do assert(not last[i] or windows[{ 101, i }] == last[i]) end
+    local cube = gpu.range(9 * 20 * 30, "int32", device):reshape(9, 30, 20):permute(1, 3, 2)
+    assert(cube[{ ints { 3 } }]:equal(cube["3:3"]) and cube[{ {}, ints { 3 } }]:equal(cube[":, 3:3"]))
+    assert(cube:clone()[{ ints { 3 } }]:equal(cube["3:3"]))
+  end)
+
   test("expressions written straight to their place", function()
     local x, y = gpu.zeros(10000, device), gpu.range(10000, device)
     x[{}] = 2 * y + 1
