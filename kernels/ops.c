@@ -63,11 +63,27 @@ enum rt_dtype kn_promote(enum rt_dtype a, enum rt_dtype b)
     if (y->kind == 'f') return kn_promote(b, a);
     if (x->kind == 'f') { /* y is an integer */
         if (y->size == 8) return RT_FLOAT64;
-        return y->size == 4 && x->size < 4 ? RT_FLOAT32 : a;
+        return y->size >= 2 && x->size < 4 ? RT_FLOAT32 : a;
     }
     if (x->kind == y->kind) return x->size > y->size ? a : b;
     int s = x->kind == 'i' ? x->size : y->size, u = x->kind == 'u' ? x->size : y->size;
     return signed_of_size(u >= s ? 2 * u : s);
+}
+
+/* Is i one of the numbers of t, integers of fewer than 64 bits, which are from *low to *high? */
+static bool is_within(enum rt_dtype t, int64_t i, int64_t *low, int64_t *high)
+{
+    const struct rt_dtype_info *d = &rt_dtypes[t];
+    int bits = 8 * d->size;
+    *low = d->kind == 'u' ? 0 : -((int64_t)1 << (bits - 1));
+    *high = ((int64_t)1 << (d->kind == 'u' ? bits : bits - 1)) - 1;
+    return i >= *low && i <= *high;
+}
+
+/* Does t hold any integer of Lua, or what becomes of it? */
+static bool takes_any(enum rt_dtype t)
+{
+    return is_floating(t) || t == RT_BOOL || rt_dtypes[t].size == 8;
 }
 
 /* The dtype that numbers take beside operands of no arrays, as in where(mask, 1, 0). */
@@ -158,6 +174,9 @@ enum rt_status kn_infer(enum kn_op op, const struct kn_type *args, struct kn_sig
         for (int i = 0; i < arity; i++) integers |= !args[i].number && !is_floating(args[i].dtype);
         if (integers) t = rt_is_complex(t) ? RT_COMPLEX128 : RT_FLOAT64;
     }
+    int64_t low, high;
+    for (int i = 0; i < arity && rule == KN_RULE_COMPARE; i++)
+        if (args[i].number && !takes_any(t) && !is_within(t, args[i].i, &low, &high)) t = RT_INT64;
     out->first = rule == KN_RULE_WHERE ? RT_BOOL : t;
     out->others = t;
     out->result = gives_bool ? RT_BOOL : rule == KN_RULE_MODULUS ? rt_real_of(t) : t;
@@ -198,17 +217,13 @@ enum rt_status kn_number_fits(enum rt_dtype t, const struct kn_operand *number, 
     if (number->is_complex && !rt_is_complex(t))
         return rt_fail(e, RT_INVALID, "%s: %s holds no complex numbers; convert the array first, with :to(\"%s\")",
                        what, rt_dtypes[t].name, rt_dtypes[rt_complex_of(t)].name);
-    const struct rt_dtype_info *d = &rt_dtypes[t];
+    int64_t low, high;
     /* An element of uint64 is negative in Lua where it is above Lua's integers, and comes back as it was read. */
-    if (number->is_float || is_floating(t) || t == RT_BOOL || d->size == 8) return RT_OK;
-    int bits = 8 * d->size;
-    int64_t low = d->kind == 'u' ? 0 : -((int64_t)1 << (bits - 1));
-    int64_t high = ((int64_t)1 << (d->kind == 'u' ? bits : bits - 1)) - 1;
-    if (number->i >= low && number->i <= high) return RT_OK;
+    if (number->is_float || takes_any(t) || is_within(t, number->i, &low, &high)) return RT_OK;
     return rt_fail(e, RT_INVALID,
                    "%s: the integer %" PRId64 " does not fit %s (%" PRId64 " to %" PRId64
                    "); convert the array first, e.g. with :to(\"int64\"), or write the number as a float",
-                   what, number->i, d->name, low, high);
+                   what, number->i, rt_dtypes[t].name, low, high);
 }
 
 int kn_answer_to_all(enum kn_op op, enum rt_dtype t)

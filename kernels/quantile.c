@@ -113,6 +113,16 @@ static double place_of(enum kn_quantile_method method, double q, int64_t element
     return fmax(0, fmin(step_by(r->step, place), n - 1));
 }
 
+/* So far between two neighbours that differ; half way it is their mean, which their distance could be too large for. */
+static int between(struct build *b, int low, int high, double rest)
+{
+    if (rest == 0) return low;
+    if (rest == 0.5) return op(b, KN_ADD, op(b, KN_MUL, low, number(b, 0.5)), op(b, KN_MUL, high, number(b, 0.5)));
+    int distance = op(b, KN_SUB, high, low);
+    return rest < 0.5 ? op(b, KN_ADD, low, op(b, KN_MUL, distance, number(b, rest)))
+                      : op(b, KN_SUB, high, op(b, KN_MUL, distance, number(b, 1 - rest)));
+}
+
 /* Writes one quantile of sorted rows. */
 static enum rt_status write_quantile(const struct rt_array *sorted, double q, enum kn_quantile_method method,
                                      struct rt_array *out, struct rt_error *e)
@@ -130,12 +140,9 @@ static enum rt_status write_quantile(const struct rt_array *sorted, double q, en
         struct build b;
         start(&b, e);
         int low = leaf(&b, &parts[0]), high = leaf(&b, &parts[1]), greatest = leaf(&b, &parts[2]);
-        int distance = op(&b, KN_SUB, high, low), equal = op(&b, KN_EQ, low, high);
-        int between = rest < 0.5 ? op(&b, KN_ADD, low, op(&b, KN_MUL, distance, number(&b, rest)))
-                                 : op(&b, KN_SUB, high, op(&b, KN_MUL, distance, number(&b, 1 - rest)));
+        int equal = op(&b, KN_EQ, low, high), value = between(&b, low, high, rest);
         int is_nan = op(&b, KN_NE, greatest, greatest); /* NaN is last */
-        if (rest == 0) between = low;
-        if (b.status == RT_OK) b.status = kn_program_op(&b.p, KN_WHERE, (int[]){equal, low, between}, &node, e);
+        if (b.status == RT_OK) b.status = kn_program_op(&b.p, KN_WHERE, (int[]){equal, low, value}, &node, e);
         if (b.status == RT_OK) b.status = kn_program_op(&b.p, KN_WHERE, (int[]){is_nan, greatest, node}, &node, e);
         status = run(&b, out);
     }
@@ -168,6 +175,7 @@ static enum rt_status write_quantiles(const struct rt_array *sorted, const doubl
         const T low = sorted[at], high = sorted[at + 1 < n ? at + 1 : at], greatest = sorted[n - 1];                   \
         if (greatest != greatest) return greatest;                                                                     \
         if (rest == 0 || low == high) return low;                                                                      \
+        if (rest == 0.5) return low * (T)0.5 + high * (T)0.5;                                                          \
         return rest < 0.5 ? low + (high - low) * (T)rest : high - (high - low) * (T)(1 - rest);                        \
     }
 QUANTILE(float)

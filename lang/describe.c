@@ -1,5 +1,6 @@
 /* x:describe(): what the elements are like, as a table that prints as one. Everything in it is computed where the array
  * is, by the methods that users call; NaN is counted and left out. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include "lang/array.h"
@@ -103,14 +104,25 @@ static void summarize(lua_State *L)
 
 /* ---- as text ---- */
 
-static void number_text(lua_State *L, char out[40])
+/* Those of uint64 from 2^63 on are negative in Lua. */
+static void number_text(lua_State *L, bool without_sign, char out[40])
 {
     if (lua_isnil(L, -1))
         snprintf(out, 40, "-");
     else if (lua_isinteger(L, -1))
-        snprintf(out, 40, "%lld", (long long)lua_tointeger(L, -1));
+        snprintf(out, 40, without_sign ? "%llu" : "%lld", (long long)lua_tointeger(L, -1));
+    else if (isnan(lua_tonumber(L, -1)))
+        snprintf(out, 40, "nan");
     else
         snprintf(out, 40, "%.6g", lua_tonumber(L, -1));
+}
+
+static bool is_without_sign(lua_State *L, int idx)
+{
+    lua_getfield(L, idx, "dtype");
+    bool so = lua_isstring(L, -1) && strcmp(lua_tostring(L, -1), rt_dtypes[RT_UINT64].name) == 0;
+    lua_pop(L, 1);
+    return so;
 }
 
 /* The statistic `row` of the table at idx, or of the i-th in its list. */
@@ -121,7 +133,7 @@ static void field_text(lua_State *L, int idx, lua_Integer i, size_t row, char ou
     if (lua_isboolean(L, -1))
         snprintf(out, 40, "%s", lua_toboolean(L, -1) ? "true" : "false");
     else
-        number_text(L, out);
+        number_text(L, is_without_sign(L, idx), out);
     lua_pop(L, i ? 2 : 1);
 }
 
@@ -198,6 +210,8 @@ static void set_title(lua_State *L, const struct rt_array *a, const char *of)
     lua_pushfstring(L, "%s%s", lua_tostring(L, -1), of);
     lua_remove(L, -2);
     lua_setfield(L, -2, "title");
+    lua_pushstring(L, rt_dtypes[a->dtype].name);
+    lua_setfield(L, -2, "dtype");
     if (luaL_newmetatable(L, LG_SUMMARY)) {
         lua_pushcfunction(L, summary_tostring);
         lua_setfield(L, -2, "__tostring");
@@ -235,7 +249,7 @@ const struct lg_function lg_describe_methods[] = {
     {"describe", describe, "x:describe([axis])",
      "What the elements are like, as a table that prints as one.\n"
      "It has count, missing (how many are NaN, which is left out elsewhere; of floating dtypes), mean, std, min, q1, "
-     "median, q3 and max; without elements only the counts. Along an axis of an array of rows and columns it is a list "
+     "median, q3 and max, and the array's dtype; without elements only the counts. Along an axis of an array of rows and columns it is a list "
      "of such tables: x:describe(1) has one for each column, x:describe(2) one for each row.",
      "local d = gpu.array({1, 2, 3, 4, 0/0}):describe()\nprint(d)\n"
      "assert(d.count == 4 and d.missing == 1 and d.mean == 2.5 and d.median == 2.5 and d.max == 4)\n"

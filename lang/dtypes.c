@@ -64,7 +64,7 @@ static void write_doc(void)
         text + used, sizeof text - used, "%s",
         "\nArithmetic on bools is that of int32. / and ^ and functions such as sqrt make float32 of integers, of 64-bit "
         "ones float64. Lua numbers are weak: an integer changes no dtype, a float makes floats of integers likewise and a complex number "
-        "complex numbers. "
+        "complex numbers; of uint64, those from 2^63 on are negative integers in Lua, and a negative one is such a number. "
         "The 16-bit floats are computed in float32, and every operation rounds its result once.");
     rows[0].doc = text;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "lang/largest.h"
 #include "lang/lazy.h"
+#include "lang/lexer.h"
 #include "lang/session_state.h"
 
 #define DEPTH 5      /* tables in tables */
@@ -17,11 +18,20 @@ struct walk {
     char name[sizeof((struct lg_largest *)0)->items->name];
 };
 
-/* Which of two names of an array tells more: one that is not put aside by a '_', then the shorter. */
-static bool is_better(const char *name, const char *other)
+static int64_t size_of(const struct lg_large *x)
 {
-    if ((*name == '_') != (*other == '_')) return *other == '_';
-    return strlen(name) < strlen(other);
+    int64_t n = 1;
+    for (int i = 0; i < x->ndim; i++) n *= x->shape[i];
+    return n;
+}
+
+/* Which of two arrays that share memory tells more of it: one that is not put aside by a '_', then the one with more
+ * elements, then that of the shorter name. */
+static bool is_better(const struct lg_large *one, const struct lg_large *other)
+{
+    if ((*one->name == '_') != (*other->name == '_')) return *other->name == '_';
+    if (size_of(one) != size_of(other)) return size_of(one) > size_of(other);
+    return strlen(one->name) < strlen(other->name);
 }
 
 /* Puts the array among the largest. */
@@ -29,10 +39,13 @@ static void note(struct walk *w, const struct rt_array *a)
 {
     struct lg_largest *out = w->out;
     struct lg_large *items = out->items;
+    struct lg_large one = {.storage = a->storage, .dtype = a->dtype, .ndim = a->ndim};
+    memcpy(one.shape, a->shape, sizeof a->shape);
+    memcpy(one.name, w->name, sizeof w->name);
     if (!a->storage || lg_waits(a) || a->storage->bytes == 0 || rt_array_device(a) != w->device) return;
     for (int i = 0; i < out->count; i++)
         if (items[i].storage == a->storage) {
-            if (is_better(w->name, items[i].name)) memcpy(items[i].name, w->name, sizeof w->name);
+            if (is_better(&one, &items[i])) items[i] = one;
             return;
         }
     int at = out->count;
@@ -40,9 +53,7 @@ static void note(struct walk *w, const struct rt_array *a)
     if (at == LG_LARGEST) return;
     if (out->count < LG_LARGEST) out->count++;
     memmove(items + at + 1, items + at, (size_t)(out->count - at - 1) * sizeof *items);
-    items[at] = (struct lg_large){.storage = a->storage, .dtype = a->dtype, .ndim = a->ndim};
-    memcpy(items[at].shape, a->shape, sizeof a->shape);
-    memcpy(items[at].name, w->name, sizeof w->name);
+    items[at] = one;
 }
 
 static void visit(lua_State *L, struct walk *w, int depth);
@@ -51,10 +62,13 @@ static void visit(lua_State *L, struct walk *w, int depth);
  * or integer. */
 static bool add_key(lua_State *L, struct walk *w, size_t length, int idx)
 {
-    size_t room = sizeof w->name - length;
+    size_t room = sizeof w->name - length, bytes;
+    const char *key = lua_type(L, idx) == LUA_TSTRING ? lua_tolstring(L, idx, &bytes) : NULL;
     int n = -1;
-    if (lua_type(L, idx) == LUA_TSTRING)
-        n = snprintf(w->name + length, room, "%s%s", length ? "." : "", lua_tostring(L, idx));
+    if (key && (!length || lg_is_name(key, bytes)))
+        n = snprintf(w->name + length, room, "%s%s", length ? "." : "", key);
+    else if (key)
+        n = snprintf(w->name + length, room, "[\"%s\"]", key);
     else if (lua_isinteger(L, idx))
         n = snprintf(w->name + length, room, "[" LUA_INTEGER_FMT "]", lua_tointeger(L, idx));
     return n > 0 && (size_t)n < room;

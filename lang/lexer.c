@@ -42,6 +42,14 @@ enum lg_keyword lg_keyword_find(const char *word, size_t length)
     return LG_NO_KEYWORD;
 }
 
+bool lg_is_name(const char *s, size_t n)
+{
+    if (!n || (*s >= '0' && *s <= '9')) return false;
+    for (size_t i = 0; i < n; i++)
+        if (!((s[i] | 32) >= 'a' && (s[i] | 32) <= 'z') && !(s[i] >= '0' && s[i] <= '9') && s[i] != '_') return false;
+    return lg_keyword_find(s, n) == LG_NO_KEYWORD;
+}
+
 void lg_lexer_init(struct lg_lexer *x, const char *text, size_t length)
 {
     *x = (struct lg_lexer){.text = text, .length = length, .line = 1, .fresh = true};

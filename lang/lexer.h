@@ -73,6 +73,7 @@ void lg_lexer_skip_line(struct lg_lexer *x);
 /* The keyword's spelling; the keyword that a word is. */
 const char *lg_keyword_name(enum lg_keyword k);
 enum lg_keyword lg_keyword_find(const char *word, size_t length);
+bool lg_is_name(const char *text, size_t length); /* a word, and no keyword: t.name means the field */
 
 /* True when the token is exactly this text (operators, names). */
 bool lg_token_is(const struct lg_lexer *x, const struct lg_token *t, const char *text);

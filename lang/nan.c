@@ -232,7 +232,9 @@ static int push_quantile(lua_State *L, int rows, int counts, double q, enum kn_q
     int x = lg_step(L, "gather", "viv", rows, (int64_t)-1, one),
         y = lg_step(L, "gather", "viv", rows, (int64_t)-1, two);
     weight = lg_step(L, "to", "vs", weight, rt_dtypes[lg_form(L, rows)->dtype].name);
-    int between = lg_step(L, "lerp", "vvv", x, y, weight);
+    int mean = lg_step(L, "add", "vv", lg_step(L, "mul", "vn", x, 0.5), lg_step(L, "mul", "vn", y, 0.5));
+    int between = lg_step(L, "where", "vvv", lg_step(L, "eq", "vn", weight, 0.5), mean,
+                          lg_step(L, "lerp", "vvv", x, y, weight)); /* their distance may be too large for a number */
     return lg_step(L, "where", "vvv", lg_step(L, "eq", "vv", x, y), x, between); /* infinities, too */
 }
 

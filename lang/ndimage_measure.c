@@ -221,9 +221,9 @@ static int median(lua_State *L)
     int low = lg_step(L, "take", "vv", sorted, lg_step(L, "floordiv", "vi", both, (int64_t)2));
     int above = lg_step(L, "floordiv", "vi", lg_step(L, "add", "vi", both, (int64_t)1), (int64_t)2);
     int high = lg_step(L, "take", "vv", sorted, above);
-    low = lg_step(L, "to", "vs", low, "float64");
-    int away = lg_step(L, "sub", "vv", lg_step(L, "to", "vs", high, "float64"), low);
-    return give(L, &m, lg_step(L, "add", "vv", low, lg_step(L, "div", "vn", away, 2.0)));
+    low = lg_step(L, "mul", "vn", lg_step(L, "to", "vs", low, "float64"), 0.5);
+    high = lg_step(L, "mul", "vn", lg_step(L, "to", "vs", high, "float64"), 0.5);
+    return give(L, &m, lg_step(L, "add", "vv", low, high));
 }
 
 /* Pushes coordinates from 1 along an axis (from 0) of places from 1. */

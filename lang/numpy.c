@@ -8,8 +8,9 @@
     X("A range has its last number: gpu.range(0, 5), x['2:3']", "it ends before it", "#gpu.range(0, 5) == 6")          \
     X("New arrays are float32, those of integers in a table too", "float64 and int64",                                 \
       "gpu.array({1, 2}).dtype == 'float32'")                                                                          \
-    X("int32 and int64 with float32 or a number with a fraction make float32 and float64", "float64",                  \
-      "(gpu.ones(1, 'int32') + gpu.ones(1)).dtype == 'float32'")                                                       \
+    X("int32 and uint32 with float16, float32, complex64 or a number with a fraction make float32 or complex64",       \
+      "float64, complex128",                                                                                           \
+      "(gpu.ones(1, 'int32') + gpu.ones(1)).dtype == 'float32' and gpu.dtypes('uint32', 'complex64') == 'complex64'")  \
     X("Where quotients, means, roots, gpu.linalg or gpu.fft need floats, integers below 64 bits become float32",       \
       "float64, or float16 for roots of 8 bits", "(gpu.ones(1, 'int32') / 2).dtype == 'float32'")                      \
     X("gpu.linalg takes float16, too", "an error", "gpu.linalg.inv(gpu.eye(2, 'float16')).dtype == 'float16'")         \

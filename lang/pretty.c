@@ -93,14 +93,6 @@ static void put_string(struct lg_buffer *out, const char *text, size_t length, s
     if (shown < length) lg_buffer_printf(out, "... (%zu more bytes)", length - shown);
 }
 
-static bool is_identifier(const char *s, size_t n)
-{
-    if (!n || (*s >= '0' && *s <= '9')) return false;
-    for (size_t i = 0; i < n; i++)
-        if (!((s[i] | 32) >= 'a' && (s[i] | 32) <= 'z') && !(s[i] >= '0' && s[i] <= '9') && s[i] != '_') return false;
-    return lg_keyword_find(s, n) == LG_NO_KEYWORD;
-}
-
 static void put_value(struct printer *p, int idx, int indent);
 
 /* "function: cell 3:1" for Lua functions and the signature of documented ones: the address tells nobody anything. */
@@ -222,7 +214,7 @@ static void put_key(struct printer *p, int idx)
     size_t n;
     if (lua_type(p->L, idx) == LUA_TSTRING) {
         const char *key = lua_tolstring(p->L, idx, &n);
-        if (is_identifier(key, n)) {
+        if (lg_is_name(key, n)) {
             lg_buffer_add(p->out, key, n);
             lg_buffer_puts(p->out, " = ");
             return;

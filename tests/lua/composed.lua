@@ -67,6 +67,16 @@ t.every("rows of nothing but NaN", function(device)
   t.raises("nanargmin: there is a row of nothing but NaN", x.nanargmin, x, 2)
   t.raises("nanargmax: all elements are NaN", gpu.nanargmax, x[1])
   t.eq(gpu.array({ -math.huge, nan }, device):nanmedian(), -math.huge)
+  for _, dtype in ipairs({ "float32", "float64" }) do -- two whose distance no number is large enough for
+    local most = dtype == "float32" and 0x1.fffffep127 or 0x1.fffffffffffffp1023
+    for _, c in ipairs({ { -most, most, 0 }, { 2, math.huge, math.huge }, { -most, 0, -most / 2 } }) do
+      local x = gpu.array({ c[1], c[2] }, dtype, device)
+      t.eq(x:median(), c[3])
+      t.eq(x:nanmedian(), c[3])
+      t.same(gpu.stack({ x, x, x }):median(2):totable(), { c[3], c[3], c[3] })
+      t.eq(gpu.ndimage.median(x, gpu.ones(2, "int32", device), { 1 })[1], c[3])
+    end
+  end
 end)
 
 t.every("of nothing", function(device)

@@ -44,6 +44,8 @@ for _, device in ipairs(t.devices()) do
       values[i] = v
     end
     check(gpu.array(values, device):describe(), list, 714)
+    assert(tostring(gpu.array({ 1, -1 }, "uint64", device):describe()):find("max%s+18446744073709551615"))
+    assert(tostring(gpu.array({ -math.huge, math.huge }, device):describe()):find("50%%%s+nan"))
     local none = gpu.array({ 0 / 0, 0 / 0 }, device):describe()
     t.eq(none.count, 0)
     t.eq(none.missing, 2)

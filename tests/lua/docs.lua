@@ -82,7 +82,7 @@ t.test("help", function()
   assert(by_name:find("gpu.linspace(start, stop", 1, true))
   t.eq(help(gpu.linspace), by_name)
   assert(help("array.sum"):find("keepdims", 1, true))
-  assert(help("numpy"):find("\n- int32 and int64 with [^\n]+\n  float64 | float64\n"), "items of a list are not indented")
+  assert(help("numpy"):find("\n- int32 and uint32 with [^\n]+\n  make float32 or complex64 | float64, complex128\n"), "items of a list are not indented")
   assert(help("precision"):find("topic.accuracy", 1, true))
   local shuffles = help("warp shuffles") -- an item of a list with both words
   assert(shuffles:find("topic.kernels [^\n]+\n  %- __shfl_down_sync"), "the item is not told")

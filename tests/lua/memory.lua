@@ -117,14 +117,15 @@ for _, device in ipairs(t.devices()) do
       end
       return names
     end
-    local model = { weights = { gpu.zeros(1 << 16, device), gpu.zeros(3, 1 << 16, "float64", device) } }
+    local model = { ["odd key"] = gpu.zeros(1 << 15, device), weights = { gpu.zeros(1 << 16, device), gpu.zeros(3, 1 << 16, "float64", device) } }
     model.itself = model
     local big = gpu.zeros(1 << 20, device)
-    local _, view = big:reshape(1024, 1024), big[{ { 1, 10 } }]
+    local _, view, v = big:reshape(1024, 1024), big[{ { 1, 10 } }], big["1:7"]
     large_global = gpu.zeros(1 << 17, device)
     local names = named(gpu.memory(device).arrays)
     large_global = nil
-    assert(not names._ and not names.view)
+    assert(not names._ and not names.view and not names.v and #v == 7)
+    t.eq(names['model["odd key"]'].bytes, 4 << 15)
     t.eq(names.big.bytes, 4 << 20)
     t.eq(names.big.dtype .. tostring(names.big.shape), "float32(1048576,)")
     t.eq(names.large_global.bytes, 4 << 17)

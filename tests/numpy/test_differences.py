@@ -41,8 +41,9 @@ ROWS = {
         ('len(np.arange(0, 5))', '5'),
     'New arrays are float32, those of integers in a table too':
         ('np.array([1, 2]).dtype', 'int64'),
-    'int32 and int64 with float32 or a number with a fraction make float32 and float64':
-        ("(np.ones(1, 'int32') + np.ones(1, 'float32')).dtype", 'float64'),
+    'int32 and uint32 with float16, float32, complex64 or a number with a fraction make float32 or complex64':
+        ("(np.ones(1, 'int32') + np.ones(1, 'float32')).dtype, (np.ones(1, 'uint32') + np.ones(1, 'complex64')).dtype",
+         "(dtype('float64'), dtype('complex128'))"),
     'Where quotients, means, roots, gpu.linalg or gpu.fft need floats, integers below 64 bits become float32':
         ("(np.ones(1, 'int32') / 2).dtype, np.sqrt(np.ones(1, 'int8')).dtype, np.fft.fft(np.ones(2, 'int8')).dtype",
          "(dtype('float64'), dtype('float16'), dtype('complex128'))"),

@@ -14,12 +14,10 @@ COMPLEX = ["complex64", "complex128"]
 
 
 def expected(a, b):
-    """NumPy's rule but for two rows of gpu.help "numpy": int32 and int64 with floats, uint64 with signed integers."""
+    """NumPy's rule but for two rows of gpu.help "numpy": int32 and uint32 with floats, uint64 with signed integers."""
     a, b = sorted([np.dtype(a), np.dtype(b)], key=lambda t: "biufc".index(t.kind))
     if a.kind in "iu" and b.kind in "fc":
-        least = {8: np.float64, 4: np.float32}.get(a.itemsize, b)
-        # Small integers take no floating type with them.
-        return np.result_type(b, least) if a.itemsize >= 4 else b
+        return np.result_type(b, {8: np.float64, 4: np.float32}.get(a.itemsize, a))
     if a.kind == "i" and b == np.uint64:
         return np.dtype(np.int64)
     return np.result_type(a, b)
