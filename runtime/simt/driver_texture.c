@@ -258,13 +258,14 @@ CUresult simt_TexObjectCreate(CUtexObject *object, const CUDA_RESOURCE_DESC *res
     return new_object(object, &t, &d);
 }
 
+/* CUDA_ARRAY3D_SURFACE_LDST is not asked for: NVIDIA's driver wants it for surface references alone, and Slang and
+ * oneAPI make arrays without. */
 CUresult simt_SurfObjectCreate(CUsurfObject *object, const CUDA_RESOURCE_DESC *resource)
 {
     struct simt_texture t;
     TRY(simt_ready());
     if (!object || !resource || resource->resType != CU_RESOURCE_TYPE_ARRAY) return CUDA_ERROR_INVALID_VALUE;
     TRY(find_resource(resource, &t));
-    if (!(resource->res.array.hArray->shape.Flags & CUDA_ARRAY3D_SURFACE_LDST)) return CUDA_ERROR_INVALID_VALUE;
     t.surface = true;
     if (t.kind == SIMT_TEXTURE_CUBE || t.kind == SIMT_TEXTURE_CUBE_LAYERED) t.kind = SIMT_TEXTURE_2D_LAYERED;
     return new_object(object, &t, &(struct simt_description){.resource = *resource, .surface = true});
