@@ -339,6 +339,49 @@ TEST(several_texts_become_one_module)
     stop();
 }
 
+/* A name of one text only is found in the module by that name; of two texts' own names both are there, and one that
+ * others see keeps its name. */
+TEST(own_names_stay_as_they_are)
+{
+    start();
+    static const char head[] = ".version 8.0\n.target sm_80\n.address_size 64\n";
+    static const char *const parts[] = {
+        ".const .align 4 .u32 mine = 3;\n.global .u32 ours = 4;\n.global .u32 taken = 5;\n"
+        ".global .u32 taken$1 = 6;\n",
+        ".global .u32 ours = 7;\n.global .u32 taken$2 = 9;\n", ".visible .global .u32 taken = 8;\n"};
+    char ptx[3][1000], *texts[3], names[3][20];
+    for (int i = 0; i < 3; i++) {
+        static const char *const read[] = {"taken", "ours", "taken"};
+        snprintf(ptx[i], sizeof ptx[i],
+                 "%s%s.visible .entry read_%d(.param .u64 p) { .reg .b64 %%p; .reg .b32 %%a;\n"
+                 "  ld.global.u32 %%a, [%s]; ld.param.u64 %%p, [p]; st.global.u32 [%%p], %%a; ret; }\n",
+                 head, parts[i], i, read[i]);
+        texts[i] = ptx[i];
+        snprintf(names[i], sizeof names[i], "read_%d", i);
+    }
+    CUmodule m = linked(texts, 3, false);
+    static const struct {
+        const char *name;
+        int value;
+    } kept[] = {{"mine", 3}, {"ours", 4}, {"taken", 8}, {"taken$1", 6}, {"taken$2", 9}};
+    CUdeviceptr x;
+    int out, expected[] = {5, 7, 8};
+    for (int i = 0; i < 5; i++) {
+        OK(cuModuleGetGlobal(&x, NULL, m, kept[i].name));
+        OK(cuMemcpyDtoH(&out, x, sizeof out));
+        CHECK_INT(out, kept[i].value);
+    }
+    OK(cuMemAlloc(&x, sizeof out));
+    void *parameters[] = {&x};
+    for (int i = 0; i < 3; i++) {
+        OK(cuLaunchKernel(function_of(m, names[i]), 1, 1, 1, 1, 1, 1, 0, NULL, parameters, NULL));
+        OK(cuMemcpyDtoH(&out, x, sizeof out));
+        CHECK_INT(out, expected[i]);
+    }
+    OK(cuModuleUnload(m));
+    stop();
+}
+
 /* What is weak, such as an instance of a template, may come with several texts; what is not weak goes before it. */
 TEST(texts_have_the_same_weak_names)
 {

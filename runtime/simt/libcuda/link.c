@@ -1,6 +1,6 @@
-/* The linker, for PTX: texts become one text. Names that a text has for itself are renamed, so that two of the same
- * name stay two; extern references meet their definitions when the whole is loaded. The "cubin" that comes out is PTX.
- */
+/* The linker, for PTX: texts become one text. A name that a text has for itself stays as it is, to be found in the
+ * module, unless another text has it, too: then it is renamed, so that two stay two. Extern references meet their
+ * definitions when the whole is loaded. The "cubin" that comes out is PTX. */
 #include "runtime/simt/libcuda/libcuda.h"
 #include <ctype.h>
 #include <stdio.h>
@@ -9,10 +9,35 @@
 #include "runtime/memory.h"
 #include "runtime/simt/fatbin.h"
 
-struct CUlinkState_st {
+struct word {
+    const char *start;
+    size_t length;
+};
+
+/* What a text declares outside of functions. */
+struct name {
+    struct word word;
+    unsigned input;
+    bool own; /* only this text knows it: it is neither visible, extern, weak nor common, nor a kernel */
+    bool renamed;
+};
+
+/* One text. */
+struct input {
     char *text;
+    const char *at, *end;
+    struct name *names;
+    size_t count, room, renamed;
+    unsigned last_file; /* the largest number of its .file lines */
+};
+
+struct CUlinkState_st {
+    struct input *inputs;
+    unsigned count, input_room;
+    unsigned suffixes; /* the largest n of a name that ends with $n */
+    char *text;        /* what they become */
     size_t length, room;
-    unsigned inputs, files; /* so far: texts, and .file numbers in use */
+    unsigned files; /* .file numbers in use so far */
     bool no_memory;
     bool has_runtime; /* grid_sync is in */
     struct simt_jit jit;
@@ -21,8 +46,8 @@ struct CUlinkState_st {
 /* What stands for NVIDIA's device runtime, libcudadevrt.a: the barrier of all blocks of a cooperative launch. The last
  * block that arrives begins the next round, which the others wait for. */
 static const char grid_sync[] = ".version 7.0\n.target sm_80\n.address_size 64\n"
-                                ".global .align 4 .u32 arrived;\n"
-                                ".global .align 4 .u32 round;\n"
+                                ".global .align 4 .u32 cudaCGArrived;\n"
+                                ".global .align 4 .u32 cudaCGRound;\n"
                                 ".visible .func (.param .b64 handle) cudaCGGetIntrinsicHandle(.param .b32 scope)\n"
                                 "{\n"
                                 "  .reg .b64 %d;\n"
@@ -50,16 +75,16 @@ static const char grid_sync[] = ".version 7.0\n.target sm_80\n.address_size 64\n
                                 "  mul.lo.u32 %blocks, %blocks, %z;\n"
                                 "  sub.u32 %blocks, %blocks, 1;\n"
                                 "  membar.gl;\n"
-                                "  atom.global.add.u32 %now, [round], 0;\n"
-                                "  atom.global.add.u32 %before, [arrived], 1;\n"
+                                "  atom.global.add.u32 %now, [cudaCGRound], 0;\n"
+                                "  atom.global.add.u32 %before, [cudaCGArrived], 1;\n"
                                 "  setp.ne.u32 %p, %before, %blocks;\n"
                                 "  @%p bra $wait;\n"
-                                "  atom.global.exch.b32 %then, [arrived], 0;\n"
+                                "  atom.global.exch.b32 %then, [cudaCGArrived], 0;\n"
                                 "  membar.gl;\n"
-                                "  atom.global.add.u32 %then, [round], 1;\n"
+                                "  atom.global.add.u32 %then, [cudaCGRound], 1;\n"
                                 "  bra $done;\n"
                                 "$wait:\n"
-                                "  atom.global.add.u32 %then, [round], 0;\n"
+                                "  atom.global.add.u32 %then, [cudaCGRound], 0;\n"
                                 "  setp.eq.u32 %p, %then, %now;\n"
                                 "  @%p bra $wait;\n"
                                 "$done:\n"
@@ -69,19 +94,6 @@ static const char grid_sync[] = ".version 7.0\n.target sm_80\n.address_size 64\n
                                 "  st.param.b32 [status], %x;\n"
                                 "  ret;\n"
                                 "}\n";
-
-struct word {
-    const char *start;
-    size_t length;
-};
-
-/* One input while it is added. */
-struct input {
-    const char *at, *end;
-    struct word *local; /* names that only this text knows */
-    size_t count, room;
-    unsigned index, first_file, last_file;
-};
 
 /* ---- the text that grows ---- */
 
@@ -165,28 +177,36 @@ static bool is_name(const struct word *w)
     return isalpha((unsigned char)*w->start) || *w->start == '_' || *w->start == '$';
 }
 
-/* ---- names of one text only: what is declared outside of functions and neither visible, extern, weak nor common ----
- */
+/* ---- names ---- */
 
-static bool add_local(struct input *in, const struct word *name)
+static void note_suffix(CUlinkState s, const struct word *name)
+{
+    size_t digits = 0;
+    while (digits < name->length && isdigit((unsigned char)name->start[name->length - digits - 1])) digits++;
+    if (digits == 0 || digits > 9 || digits == name->length || name->start[name->length - digits - 1] != '$') return;
+    unsigned n = (unsigned)strtoul(name->start + name->length - digits, NULL, 10);
+    if (n > s->suffixes) s->suffixes = n;
+}
+
+static bool add_name(CUlinkState s, struct input *in, const struct word *name, bool own)
 {
     if (in->count == in->room) {
         size_t room = in->room ? 2 * in->room : 16;
-        struct word *more = rt_realloc(in->local, room * sizeof *more);
+        struct name *more = rt_realloc(in->names, room * sizeof *more);
         if (!more) return false;
-        in->local = more;
+        in->names = more;
         in->room = room;
     }
-    in->local[in->count++] = *name;
+    in->names[in->count++] = (struct name){.word = *name, .input = (unsigned)(in - s->inputs), .own = own};
+    note_suffix(s, name);
     return true;
 }
 
-static bool find_locals(struct input *in)
+static bool find_names(CUlinkState s, struct input *in)
 {
-    const char *begin = in->at;
     struct word between, word, name = {0};
     int braces = 0, parentheses = 0;
-    bool shared_name = false, declares = false, ok = true;
+    bool own = true, declares = false, ok = true;
     while (ok && next_word(in, &between, &word)) {
         char c = word.length == 1 ? *word.start : 0;
         if (c == '{') braces++;
@@ -195,37 +215,87 @@ static bool find_locals(struct input *in)
         if (braces == 0 && parentheses == 0) {
             if (is(&word, ".visible") || is(&word, ".extern") || is(&word, ".weak") || is(&word, ".common") ||
                 is(&word, ".entry"))
-                shared_name = true;
-            if (is(&word, ".func") || is(&word, ".global") || is(&word, ".const")) declares = true;
+                own = false;
+            if (is(&word, ".func") || is(&word, ".entry") || is(&word, ".global") || is(&word, ".const"))
+                declares = true;
             if (declares && !name.start && is_name(&word)) name = word;
         }
         if (c == '}') braces--;
         if (braces == 0 && (c == ';' || c == '}')) { /* the declaration ends */
-            if (declares && !shared_name && name.start) ok = add_local(in, &name);
+            if (declares && name.start) ok = add_name(s, in, &name, own);
             name.start = NULL;
-            shared_name = declares = false;
+            own = true;
+            declares = false;
         }
     }
-    in->at = begin;
+    in->at = in->text;
     return ok;
 }
 
-static bool is_local(const struct input *in, const struct word *w)
+static int compare_words(const struct word *a, const struct word *b)
 {
+    size_t both = a->length < b->length ? a->length : b->length;
+    int order = memcmp(a->start, b->start, both);
+    return order ? order : (a->length > b->length) - (a->length < b->length);
+}
+
+/* By name; of those with one name, the one that keeps it comes first. */
+static int compare_names(const void *a, const void *b)
+{
+    const struct name *x = *(struct name *const *)a, *y = *(struct name *const *)b;
+    int order = compare_words(&x->word, &y->word);
+    if (order == 0) order = x->own - y->own;
+    return order ? order : (x->input > y->input) - (x->input < y->input);
+}
+
+/* Marks the names that a text has for itself and another text has, too. */
+static bool find_renamed(CUlinkState s)
+{
+    size_t count = 0, n = 0;
+    for (unsigned i = 0; i < s->count; i++) count += s->inputs[i].count;
+    struct name **all = rt_alloc((count + 1) * sizeof *all);
+    if (!all) return false;
+    for (unsigned i = 0; i < s->count; i++) {
+        for (size_t k = 0; k < s->inputs[i].count; k++) all[n++] = &s->inputs[i].names[k];
+    }
+    qsort(all, count, sizeof(struct name *), compare_names);
+    const struct name *keeper = NULL;
+    for (size_t i = 0; i < count; i++) {
+        if (!keeper || compare_words(&keeper->word, &all[i]->word) != 0) keeper = all[i];
+        all[i]->renamed = all[i]->own && all[i]->input != keeper->input;
+    }
+    free(all);
+    return true;
+}
+
+/* Puts those of an input first. */
+static void gather_renamed(struct input *in)
+{
+    in->renamed = 0;
     for (size_t i = 0; i < in->count; i++) {
-        if (in->local[i].length == w->length && memcmp(in->local[i].start, w->start, w->length) == 0) return true;
+        struct name name = in->names[i];
+        if (!name.renamed) continue;
+        in->names[i] = in->names[in->renamed];
+        in->names[in->renamed++] = name;
+    }
+}
+
+static bool is_renamed(const struct input *in, const struct word *w)
+{
+    for (size_t i = 0; i < in->renamed; i++) {
+        if (compare_words(&in->names[i].word, w) == 0) return true;
     }
     return false;
 }
 
-/* ---- adding a text ---- */
+/* ---- the whole text ---- */
 
 static void put_file_number(CUlinkState s, struct input *in, const struct word *word)
 {
     char number[16];
     unsigned n = (unsigned)strtoul(word->start, NULL, 10);
     if (n > in->last_file) in->last_file = n;
-    snprintf(number, sizeof number, "%u", in->first_file + n);
+    snprintf(number, sizeof number, "%u", s->files + n);
     put(s, number, strlen(number));
 }
 
@@ -253,8 +323,8 @@ static void copy_text(CUlinkState s, struct input *in)
             put_file_number(s, in, &word);
         } else {
             put(s, word.start, word.length);
-            if (is_name(&word) && is_local(in, &word)) {
-                snprintf(suffix, sizeof suffix, "$%u", in->index);
+            if (is_name(&word) && is_renamed(in, &word)) {
+                snprintf(suffix, sizeof suffix, "$%u", s->suffixes);
                 put(s, suffix, strlen(suffix));
             }
         }
@@ -262,17 +332,53 @@ static void copy_text(CUlinkState s, struct input *in)
     }
     put(s, between.start, between.length);
     put(s, "\n", 1);
+    in->at = in->text;
+}
+
+static CUresult make_text(CUlinkState s)
+{
+    s->length = s->files = 0;
+    if (!find_renamed(s)) return CUDA_ERROR_OUT_OF_MEMORY;
+    for (unsigned i = 0; i < s->count; i++) {
+        struct input *in = &s->inputs[i];
+        gather_renamed(in);
+        s->suffixes++;
+        copy_text(s, in);
+        s->files += in->last_file;
+    }
+    return s->no_memory ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
+}
+
+/* ---- adding a text ---- */
+
+static void free_input(struct input *in)
+{
+    free(in->text);
+    free(in->names);
 }
 
 static CUresult add_text(CUlinkState s, const char *text, size_t length)
 {
     while (length > 0 && text[length - 1] == '\0') length--;
-    struct input in = {.at = text, .end = text + length, .index = ++s->inputs, .first_file = s->files};
-    bool ok = find_locals(&in);
-    if (ok) copy_text(s, &in);
-    s->files += in.last_file;
-    free(in.local);
-    return ok && !s->no_memory ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    if (s->count == s->input_room) {
+        unsigned room = s->input_room ? 2 * s->input_room : 8;
+        struct input *more = rt_realloc(s->inputs, room * sizeof *more);
+        if (!more) return CUDA_ERROR_OUT_OF_MEMORY;
+        s->inputs = more;
+        s->input_room = room;
+    }
+    struct input *in = &s->inputs[s->count];
+    *in = (struct input){.text = rt_alloc(length + 1)};
+    if (!in->text) return CUDA_ERROR_OUT_OF_MEMORY;
+    memcpy(in->text, text, length);
+    in->at = in->text;
+    in->end = in->text + length;
+    if (!find_names(s, in)) {
+        free_input(in);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    s->count++;
+    return CUDA_SUCCESS;
 }
 
 static CUresult add_image(CUlinkState s, const void *data, size_t size, struct rt_error *e)
@@ -371,7 +477,8 @@ CUresult cuLinkComplete(CUlinkState state, void **cubin, size_t *size)
     char log[1024] = "";
     void *values[] = {log, (void *)sizeof log};
     TRY(check_link(state));
-    if (!cubin || state->inputs == 0) return CUDA_ERROR_INVALID_VALUE;
+    if (!cubin || state->count == 0) return CUDA_ERROR_INVALID_VALUE;
+    TRY(make_text(state));
     CUresult r = simt_ModuleLoadDataEx(&trial, state->text, 2, options, values);
     simt_jit_result(&state->jit, log, "");
     if (r != CUDA_SUCCESS) return r;
@@ -385,6 +492,8 @@ CUresult cuLinkDestroy(CUlinkState state)
 {
     TRY(check_link(state));
     simt_handle_remove(state, SIMT_LINK);
+    for (unsigned i = 0; i < state->count; i++) free_input(&state->inputs[i]);
+    free(state->inputs);
     free(state->text);
     free(state);
     return CUDA_SUCCESS;
