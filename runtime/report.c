@@ -102,19 +102,29 @@ static void advise_bounds(const struct rt_scene *x, const struct simt_report *r,
                  (long long)out->index, (long long)out->index - (INT64_C(1) << 32));
 }
 
+/* "4 bytes before", "4 bytes past the end of"; what begins inside reaches out. */
+static void describe_distance(const struct simt_report *r, char *text, size_t size)
+{
+    uint64_t end = r->start + r->bytes;
+    if (r->address < r->start)
+        snprintf(text, size, "%llu bytes before", (unsigned long long)(r->start - r->address));
+    else if (r->address < end)
+        snprintf(text, size, "reaching %llu bytes past the end of", (unsigned long long)(r->address + r->size - end));
+    else
+        snprintf(text, size, "%llu bytes past the end of", (unsigned long long)(r->address - end));
+}
+
 static void describe_bounds(const struct rt_scene *x, const struct simt_report *r, struct rt_report *out,
                             const char *what)
 {
     const char *verb = rt_past_verb(&out->first);
-    char *text = out->message, block[100], length[100];
+    char *text = out->message, block[100], length[100], distance[100];
     size_t size = sizeof out->message;
     rt_describe_length(out, length, sizeof length);
+    describe_distance(r, distance, sizeof distance);
     if (r->in_heap && r->bytes) {
-        bool before = r->address < r->start;
         rt_describe_block(r, out, block, sizeof block);
-        snprintf(text, size, "%u bytes %s, %llu bytes %s %s", r->size, verb,
-                 (unsigned long long)(before ? r->start - r->address : r->address - r->start - r->bytes),
-                 before ? "before" : "past the end of", block);
+        snprintf(text, size, "%u bytes %s, %s %s", r->size, verb, distance, block);
         return;
     }
     if (rt_is_null(r) && out->has_index)
@@ -129,12 +139,8 @@ static void describe_bounds(const struct rt_scene *x, const struct simt_report *
         snprintf(text, size, "%s %s, beyond the thread's local memory", what, verb);
     else if (r->space == PTX_SHARED)
         snprintf(text, size, "%s %s, beyond the block's shared memory", what, verb);
-    else if (r->bytes && r->address >= r->start)
-        snprintf(text, size, "%s %s, %llu bytes past the end of an allocation of %llu", what, verb,
-                 (unsigned long long)(r->address - r->start - r->bytes), (unsigned long long)r->bytes);
     else if (r->bytes)
-        snprintf(text, size, "%s %s, %llu bytes before an allocation of %llu", what, verb,
-                 (unsigned long long)(r->start - r->address), (unsigned long long)r->bytes);
+        snprintf(text, size, "%s %s, %s an allocation of %llu", what, verb, distance, (unsigned long long)r->bytes);
     else
         snprintf(text, size, "%s %s, where nothing is allocated", what, verb);
     if (r->space == PTX_LOCAL && !out->has_index && !rt_is_null(r))

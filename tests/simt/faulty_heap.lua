@@ -59,6 +59,13 @@ faulty("past the end and before the start", {
   free(p);
 }]])
 
+faulty("across the end", "3: out of bounds: 8 bytes written, reaching 4 bytes past the end of a block of 12 bytes that malloc gave in line 2",
+  [[__global__ void k(int *out) {
+  long long *p = (long long *)malloc(12);
+  p[1] = out[0];
+  free(p);
+}]])
+
 faulty("far past the end, beside other blocks", {
   "4: out of bounds: 4 bytes written, 56 bytes past the end of a block of 8 bytes that malloc gave in line 2",
   "5: out of bounds: 4 bytes written, 996 bytes past the end of a block of 4000 bytes that malloc gave in line 3",
