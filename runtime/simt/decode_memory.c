@@ -209,6 +209,57 @@ static bool protect_base(struct decoder *d, struct access *x, const uint32_t *sl
     return true;
 }
 
+/* How many bytes of the element the program looks at, or of its first part that has them; 0: none. */
+static uint32_t wanted_bytes(const struct decoder *d, const struct access *x, uint32_t element)
+{
+    uint32_t size = (uint32_t)ptx_type_size(x->type), bytes = size;
+    uint32_t used = d->in->used_bytes >> element * size & (uint32_t)((UINT64_C(1) << size) - 1);
+    if (!d->in->used_bytes) return size;
+    while (bytes > 1 && !(used >> bytes / 2)) bytes /= 2;
+    return used ? bytes : 0;
+}
+
+/* How many elements from this one on are read together: they are wanted whole and begin at a multiple of their size. */
+static uint32_t whole_elements(const struct decoder *d, const struct access *x, uint32_t element)
+{
+    uint32_t n = x->count;
+    for (uint32_t k = element; k < element + n; k++) {
+        while (n > 1 && (element % n || (k < element + n && wanted_bytes(d, x, k) < ptx_type_size(x->type)))) n /= 2;
+    }
+    return n;
+}
+
+/* One op for `count` elements from the k-th on, or for the first bytes of one. */
+static bool emit_access(struct decoder *d, const struct access *x, bool store, char class, const uint32_t *slots,
+                        uint32_t count, uint32_t k, uint32_t size)
+{
+    const struct ptx_operand *addr = &d->in->operands[store ? 0 : 1];
+    uint32_t extra = 0, element = (uint32_t)ptx_type_size(x->type);
+    bool is_signed = !store && x->type >= PTX_S8 && x->type <= PTX_S64 && size < (class == 'q' ? 8 : 4);
+    const char *where = x->space == PTX_SHARED ? "shared" : x->space == PTX_LOCAL ? "local" : "global";
+    if (x->entry_param) where = "param";
+    bool several = count > 1 && (x->space == PTX_GENERIC || x->space == PTX_GLOBAL || x->space == PTX_SHARED);
+    char key[48];
+    snprintf(key, sizeof key, "+%s.%s.%c%u_%c%s", store ? "st" : "ld", where, is_signed ? 's' : 'u', size * 8, class,
+             several ? "_v" : "");
+    if (count > 1 && !simt_extra(d, slots, count, &extra)) return false;
+    struct insn *i = simt_emit_key(d, key);
+    if (!simt_guard(d, i)) return false;
+    i->a = x->base;
+    i->imm = x->imm + (int64_t)k * element;
+    i->d = slots[0];
+    i->extra = extra;
+    i->count = (uint8_t)count;
+    i->size = (uint8_t)size;
+    i->flags = x->flags | (store ? F_STORE : 0) | (addr->reg < 0 || addr->symbol ? F_UNIFORM : 0) |
+               (class == 'q' ? F_WIDE : 0);
+    i->type = (uint8_t)x->type;
+    i->memory = store ? MEMORY_STORE : MEMORY_LOAD;
+    i->space = (uint8_t)(x->entry_param ? PTX_PARAM : x->space);
+    i->d2 = d->program->cache_count++;
+    return true;
+}
+
 bool simt_decode_memory(struct decoder *d, const struct shape *s)
 {
     struct access x;
@@ -217,36 +268,19 @@ bool simt_decode_memory(struct decoder *d, const struct shape *s)
     if (store && simt_has_word(s, "bulk")) return simt_decode_store_bulk(d, s);
     if (is_async(s) && !store) return simt_decode_unsupported(d);
     if (!read_access(d, s, &x) || !simt_want_operands(d, 2u + hint + counts, 2u + hint + counts)) return false;
-    uint32_t slots[8] = {0}, extra = 0;
-    char class = 'w', key[48];
-    const struct ptx_operand *addr = &d->in->operands[store ? 0 : 1];
-    if (!read_address(d, addr, &x) || !read_elements(d, &d->in->operands[store ? 1 : 0], &x, store, &class, slots) ||
+    uint32_t slots[8] = {0};
+    char class = 'w';
+    if (!read_address(d, &d->in->operands[store ? 0 : 1], &x) ||
+        !read_elements(d, &d->in->operands[store ? 1 : 0], &x, store, &class, slots) ||
         (!store && !protect_base(d, &x, slots)))
         return false;
-    uint32_t size = (uint32_t)ptx_type_size(x.type);
-    bool is_signed = !store && x.type >= PTX_S8 && x.type <= PTX_S64 && size < (class == 'q' ? 8 : 4);
-    const char *where = x.space == PTX_SHARED ? "shared" : x.space == PTX_LOCAL ? "local" : "global";
-    if (x.entry_param) where = "param";
     if (x.entry_param && store) return simt_decode_fail(d, RT_COMPILE, "a kernel's parameters cannot be written");
-    bool several = x.count > 1 && (x.space == PTX_GENERIC || x.space == PTX_GLOBAL || x.space == PTX_SHARED);
-    snprintf(key, sizeof key, "+%s.%s.%c%u_%c%s", store ? "st" : "ld", where, is_signed ? 's' : 'u', size * 8, class,
-             several ? "_v" : "");
-    if (x.count > 1 && !simt_extra(d, slots, x.count, &extra)) return false;
-    struct insn *i = simt_emit_key(d, key);
-    if (!simt_guard(d, i)) return false;
-    i->a = x.base;
-    i->imm = x.imm;
-    i->d = slots[0];
-    i->extra = extra;
-    i->count = (uint8_t)x.count;
-    i->size = (uint8_t)size;
-    i->flags =
-        x.flags | (store ? F_STORE : 0) | (addr->reg < 0 || addr->symbol ? F_UNIFORM : 0) | (class == 'q' ? F_WIDE : 0);
-    i->type = (uint8_t)x.type;
-    i->memory = store ? MEMORY_STORE : MEMORY_LOAD;
-    i->space = (uint8_t)(x.entry_param ? PTX_PARAM : x.space);
-    i->d2 = d->program->cache_count++;
-    return !counts || simt_emit_complete(d, &d->in->operands[2], x.count * size);
+    for (uint32_t k = 0, n; k < x.count; k += n) {
+        uint32_t bytes = wanted_bytes(d, &x, k);
+        n = whole_elements(d, &x, k);
+        if (bytes > 0 && !emit_access(d, &x, store, class, slots + k, n, k, bytes)) return false;
+    }
+    return !counts || simt_emit_complete(d, &d->in->operands[2], x.count * (uint32_t)ptx_type_size(x.type));
 }
 
 /* ---- atomics ---- */

@@ -540,3 +540,54 @@ TEST(threads_launch_beside_each_other)
     for (size_t i = 0; i < COUNT(threads); i++) pthread_join(threads[i], NULL);
     stop();
 }
+
+/* Of a vector, or of one wide element, the bytes that the pragma says are read, and no others: here the last ones of an
+ * allocation. */
+TEST(only_the_used_bytes_of_a_load_are_read)
+{
+    start();
+    static const char head[] = ".version 8.8\n.target sm_80\n.address_size 64\n"
+                               ".visible .entry k(.param .u64 from, .param .u64 to)\n{\n"
+                               ".reg .b64 %a, %b, %x<8>;\n.reg .b32 %r<8>;\n.reg .b16 %h<8>;\n"
+                               "ld.param.u64 %a, [from];\nld.param.u64 %b, [to];\n";
+    static const struct {
+        const char *code;
+        size_t bytes;
+        uint32_t out;
+    } cases[] = {
+        {".pragma \"used_bytes_mask 0xfff\";\nld.global.v4.b32 {%r0, %r1, %r2, %r3}, [%a];\n"
+         "shl.b32 %r1, %r1, 8;\nshl.b32 %r2, %r2, 16;\nor.b32 %r0, %r0, %r1;\nor.b32 %r0, %r0, %r2;\n",
+         12, 0x03020100 | 0x07060504u << 8 | 0x0b0a0908u << 16},
+        {".pragma \"used_bytes_mask 3840\";\nld.global.v4.b32 {%r4, %r5, %r0, %r3}, [%a];\n", 12, 0x0b0a0908},
+        {".pragma \"used_bytes_mask 4080\";\nld.v2.b64 {%x0, %x1}, [%a];\n" /* the first half of the second */
+         "shr.u64 %x0, %x0, 32;\nxor.b64 %x0, %x0, %x1;\ncvt.u32.u64 %r0, %x0;\n",
+         12, 0x07060504 ^ 0x0b0a0908},
+        {".pragma \"used_bytes_mask 1\";\nld.global.b32 %r0, [%a];\nand.b32 %r0, %r0, 255;\n", 1, 0},
+        {".pragma \"used_bytes_mask 63\";\nld.global.v4.u16 {%h0, %h1, %h2, %h3}, [%a];\n"
+         "mov.b32 %r0, {%h1, %h2};\n",
+         6, 0x05040302},
+        {".pragma \"used_bytes_mask 0xfff\";\nld.global.v2.b64 {%a, %x0}, [%a];\n" /* into its own address */
+         "cvt.u32.u64 %r0, %x0;\n",
+         12, 0x0b0a0908},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char ptx[1000];
+        uint8_t bytes[16];
+        uint32_t out = 0;
+        CUmodule m;
+        CUdeviceptr from, to;
+        for (int k = 0; k < 16; k++) bytes[k] = (uint8_t)k;
+        snprintf(ptx, sizeof ptx, "%s%sst.global.u32 [%%b], %%r0;\nret;\n}\n", head, cases[i].code);
+        OK(cuModuleLoadData(&m, ptx));
+        OK(cuMemAlloc(&from, cases[i].bytes));
+        OK(cuMemAlloc(&to, sizeof out));
+        OK(cuMemcpyHtoD(from, bytes, cases[i].bytes));
+        void *parameters[] = {&from, &to};
+        OK(cuLaunchKernel(function_of(m, "k"), 1, 1, 1, 1, 1, 1, 0, NULL, parameters, NULL));
+        OK(cuMemcpyDtoH(&out, to, sizeof out));
+        CHECK_INT(out, cases[i].out);
+        OK(cuMemFree(from));
+        OK(cuModuleUnload(m));
+    }
+    stop();
+}

@@ -17,6 +17,28 @@ clean("a whole view, and a view's neighbours by the array", [[__global__ void k(
   k(1, 32)(x, floats(100)["11:42"])
 end)
 
+-- Compilers make vectors of loads between which something is left out, and say so by a pragma.
+clean("a vector of seven elements, of which two reach past the end", [[__global__ void k(const float *x, float *y) {
+  float4 a = *(const float4 *)x;
+  float2 b = *(const float2 *)(x + 4);
+  y[threadIdx.x] = a.x + a.y + a.z + a.w + b.x + b.y + x[6];
+}]], function(k)
+  local x, y = gpu.array({ 1, 2, 3, 4, 5, 6, 7 }), gpu.zeros(40)
+  k(1, 40)(x, y)
+  return function() t.eq(y:sum(), 40 * x:sum()) end
+end)
+
+clean("elements of a vector beside those that another block writes", [[__global__ void k(float4 *x, float *y) {
+  if (blockIdx.x == 0)
+    y[threadIdx.x] = x[threadIdx.x].x + x[threadIdx.x].z;
+  else
+    x[threadIdx.x].y = x[threadIdx.x].w = 5;
+}]], function(k)
+  local x, y = gpu.ones(32, 4), gpu.zeros(32)
+  k(2, 32)(x, y)
+  return function() t.eq(y:sum(), 64) t.eq(x:sum(), 64 + 320) end
+end)
+
 clean("an array that is filled before it is read", [[__global__ void fill(float *x) {
   x[blockIdx.x * blockDim.x + threadIdx.x] = 3;
 }

@@ -32,8 +32,9 @@ __global__ void of_local(int *y, int by) {
 }
 __global__ void across(float *y, int by) {
   extern __shared__ float s[];
-  y[0] = ((float4 *)s)[by].x;
-  y[1] = ((float4 *)s)[by].w;
+  float4 v = ((float4 *)s)[by];
+  y[0] = v.x + v.y;
+  y[1] = v.z + v.w;
 }]==]
   local y = gpu.zeros(64, "int32")
   t.raises("of shared memory, 8 bytes before the first of its 256 bytes", k.of_shared(1, 1), y, 2)
