@@ -6,6 +6,11 @@
 
 /* A function by its symbol ("cblas_sgemm", "dgesv_"); NULL with RT_MISSING and a message where there is none. */
 void *kn_blas(const char *symbol, struct rt_error *e);
+/* So many elements OpenBLAS before 0.3.23, with AVX2, reads behind a complex vector that it multiplies, at the vector's
+ * step: it uses none of them, but there has to be memory. Vectors of LAPACK are rows of matrices, whose step is a
+ * column.
+ */
+enum { KN_BLAS_READS_ON = 1 };
 enum { KN_BLAS_ROW_MAJOR = 101, KN_BLAS_PLAIN = 111, KN_BLAS_TRANSPOSED = 112 };
 typedef void kn_sgemm(int order, int ta, int tb, int m, int n, int k, float alpha, const float *a, int lda,
                       const float *b, int ldb, float beta, float *c, int ldc);

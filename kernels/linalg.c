@@ -153,6 +153,37 @@ static void turn(struct rt_array *a)
     a->strides[n - 2] = stride;
 }
 
+/* A new array of matrices, behind complex ones with the room of a column, or a row, for what BLAS reads on. */
+static enum rt_status new_matrices(const struct batch *x, struct rt_device *place, enum rt_dtype dtype, int ndim,
+                                   const int64_t *shape, struct rt_array *out, struct rt_error *e)
+{
+    int64_t elements = 1;
+    bool more = rt_is_complex(dtype);
+    for (int i = 0; i < ndim && more; i++) more = !__builtin_mul_overflow(elements, shape[i], &elements);
+    more = more && !__builtin_add_overflow(elements, (int64_t)KN_BLAS_READS_ON * x->l.most, &elements);
+    if (!more) return rt_array_new(place, dtype, ndim, shape, out, e);
+    enum rt_status status = rt_array_new(place, dtype, 1, &elements, out, e);
+    if (status == RT_OK) rt_array_over(out->storage, dtype, ndim, shape, out);
+    return status;
+}
+
+/* kn_convert into what new_matrices makes; `from` is taken over. */
+static enum rt_status bring_complex(const struct batch *x, struct rt_array *from, enum rt_dtype dtype,
+                                    struct rt_device *place, struct rt_array *out, struct rt_error *e)
+{
+    enum rt_status status = RT_OK;
+    if (rt_array_device(from) != place) {
+        struct rt_array there;
+        status = kn_convert(from, dtype, place, &there, e);
+        rt_array_release(from);
+        *from = there;
+    }
+    if (status == RT_OK) status = new_matrices(x, place, dtype, from->ndim, from->shape, out, e);
+    if (status == RT_OK) status = kn_copy(out, from, e);
+    rt_array_release(from);
+    return status;
+}
+
 /* A copy on the device where it is worked on, over all batch axes, column by column: row by row with the last two axes
  * exchanged. */
 static enum rt_status take(const struct batch *x, const struct rt_array *from, enum rt_dtype dtype,
@@ -172,6 +203,7 @@ static enum rt_status take(const struct batch *x, const struct rt_array *from, e
     enum rt_status status = rt_array_broadcast(&matrices, ndim + 2, shape, &spread, e);
     if (status != RT_OK) return status;
     if (!x->row_by_row) turn(&spread);
+    if (rt_is_complex(dtype)) return bring_complex(x, &spread, dtype, place, out, e);
     status = kn_convert(&spread, dtype, place, out, e);
     rt_array_release(&spread);
     return status;
@@ -186,7 +218,7 @@ static enum rt_status make_results(struct batch *x, enum rt_dtype dtype, struct 
         if (ndim < 0) break;
         memcpy(shape, x->shape, sizeof shape);
         for (int k = 0; k < ndim; k++) shape[x->ndim + k] = form[x->row_by_row ? k : ndim - 1 - k];
-        status = rt_array_new(place, result_dtype(&x->l, i, dtype), x->ndim + ndim, shape, &x->out[i], e);
+        status = new_matrices(x, place, result_dtype(&x->l, i, dtype), x->ndim + ndim, shape, &x->out[i], e);
     }
     return status;
 }

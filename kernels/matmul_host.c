@@ -93,6 +93,32 @@ static int step_of(int64_t stride)
     return stride > 0 && stride <= INT32_MAX ? (int)stride : 1; /* what else it can be is that of one element */
 }
 
+/* Adds the product of the last elements to one number, the sum of the others. */
+static void add_last(const struct kn_product *p)
+{
+    int64_t size = rt_dtypes[p->dtype].size, last = p->inner - 1;
+    struct rt_complex a = rt_load_complex(p->dtype, (const char *)p->a + last * p->a_stride[1] * size);
+    struct rt_complex b = rt_load_complex(p->dtype, (const char *)p->b + last * p->b_stride[0] * size);
+    struct rt_complex sum = rt_load_complex(p->dtype, p->c);
+    sum.re += a.re * b.re - a.im * b.im;
+    sum.im += a.re * b.im + a.im * b.re;
+    rt_store_complex(p->dtype, p->c, sum);
+}
+
+/* A vector by a matrix whose columns are to be added up: all rows but the last, then that one by a copy of the vector's
+ * last element with another behind it. */
+static void add_rows(kn_cgemv *gemv, const struct kn_product *p, int columns, const char *matrix, int leading,
+                     const char *vector, int step)
+{
+    const void *one = complex_one(p->dtype);
+    size_t size = rt_dtypes[p->dtype].size, rows = (size_t)p->inner - KN_BLAS_READS_ON;
+    double last[4] = {0};
+    memcpy(last, vector + rows * (size_t)step * size, size);
+    gemv(KN_BLAS_ROW_MAJOR, KN_BLAS_TRANSPOSED, (int)rows, columns, one, matrix, leading, vector, step, zero, p->c, 1);
+    gemv(KN_BLAS_ROW_MAJOR, KN_BLAS_TRANSPOSED, 1, columns, one, matrix + rows * (size_t)leading * size, leading, last,
+         1, rows ? one : zero, p->c, 1);
+}
+
 /* A product of complex numbers with one row or one column, for which there are functions that read the matrix as it
  * lies. */
 static bool complex_vector(const struct blas_job *j)
@@ -108,16 +134,18 @@ static bool complex_vector(const struct blas_job *j)
                          NULL);
     if (!call) return false;
     if (both) {
-        ((kn_cdotu *)call)((int)p->inner, p->a, step_of(p->a_stride[1]), p->b, step, p->c);
+        ((kn_cdotu *)call)((int)p->inner - KN_BLAS_READS_ON, p->a, step_of(p->a_stride[1]), p->b, step, p->c);
+        add_last(p);
         return true;
     }
     /* Of a matrix on the right the transpose is multiplied; it may be the one that is stored. */
     bool stored_turned = (row ? j->tb : j->ta) == KN_BLAS_TRANSPOSED;
     int64_t result = row ? p->columns : p->rows;
-    bool turn = row != stored_turned;
-    int m = (int)(turn ? p->inner : result), n = (int)(turn ? result : p->inner);
-    ((kn_cgemv *)call)(KN_BLAS_ROW_MAJOR, turn ? KN_BLAS_TRANSPOSED : KN_BLAS_PLAIN, m, n, complex_one(p->dtype),
-                       matrix, leading, vector, step, zero, p->c, 1);
+    if (row != stored_turned)
+        add_rows((kn_cgemv *)call, p, (int)result, matrix, leading, vector, step);
+    else
+        ((kn_cgemv *)call)(KN_BLAS_ROW_MAJOR, KN_BLAS_PLAIN, (int)result, (int)p->inner, complex_one(p->dtype), matrix,
+                           leading, vector, step, zero, p->c, 1);
     return true;
 }
 

@@ -112,6 +112,45 @@ for _, device in ipairs(t.devices()) do
       "     0.000   +nani     0.001   +infi")
     t.eq(tostring(array({ gpu.complex(1e20, 1) })):match("\n(.*)"), "  1e+20+1e+00i")
   end)
+
+  -- Of 1 or 8 MiB, behind which no memory need be: a BLAS that reads on ends the process.
+  local function whole(dtype, rows, columns)
+    gpu.seed(3)
+    local function part() return gpu.rand(rows, columns, { dtype = dtype == "complex64" and "float32" or "float64", device = device }) end
+    return gpu.complex(part(), part())
+  end
+  for dtype, count in pairs { complex64 = 1 << 17, complex128 = 1 << 16 } do
+    test("products of " .. dtype .. " read no further than their operands reach", function()
+      local tolerance = dtype == "complex64" and 1e-4 or 1e-10
+      for _, v in ipairs { whole(dtype, count, 1):flatten(), whole(dtype, count, 8)[{ ":", 8 }] } do
+        for _, rows in ipairs { 1, 3, 7, 11 } do
+          local a = (v * gpu.range(rows, "float32", device):reshape(rows, 1)):contiguous()
+          local want = (a * v):sum(2)
+          local function close(got) assert(((got - want):abs() / want:abs()):max() < tolerance) end
+          close(gpu.matmul(a, v))
+          close(gpu.matmul(v, a.T))
+          close(gpu.matmul(v, a.T:contiguous()))
+        end
+      end
+    end)
+    test("a matrix of one column by a number, of " .. dtype, function()
+      local a = whole(dtype, count, 1)
+      local got, want = gpu.matmul(a, gpu.array({ z }, device)), a:flatten() * z
+      assert((got - want):abs():max() < 1e-5)
+      got = gpu.matmul(gpu.array({ z }, device), a.T)
+      assert((got - want):abs():max() < 1e-5)
+    end)
+    test("factorings of " .. dtype .. " read no further than their matrices reach", function()
+      local a = whole(dtype, 128, count // 128)
+      for _, m in ipairs { a, a.T } do
+        local u, s, vt = gpu.linalg.svd(m, { full = true })
+        local k = "1:" .. s.size
+        assert((gpu.matmul(u[{ ":", k }] * s, vt[{ k, ":" }]) - m):abs():max() < 1e-3)
+        local b = gpu.matmul(m, gpu.ones(m.shape[2], 2, m.dtype, device))
+        assert((gpu.matmul(m, (gpu.linalg.lstsq(m, b))) - b):abs():max() < 1e-2)
+      end
+    end)
+  end
 end
 
 t.test("kernels take complex arrays and numbers", function()
