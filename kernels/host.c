@@ -191,13 +191,14 @@ static void move(const struct kn_plan *plan, enum rt_dtype t, char *memory, ptrd
                  bool storing)
 {
     const struct kn_loops *l = plan->loops;
+    const bool as_stored = plan->narrow || (kn_class_exact(t) && t != RT_BOOL);
     int width = __builtin_ctz((unsigned)rt_dtypes[t].size);
     if (!storing && stride == 0)
         kn_plan_spread(plan, t, block, memory, n);
     else if (storing)
-        (plan->narrow ? l->narrow->spread[width] : l->store[t])(memory, stride, block, n);
+        (as_stored ? l->narrow->spread[width] : l->store[t])(memory, stride, block, n);
     else
-        (plan->narrow ? l->narrow->gather[width] : l->load[t])(block, memory, stride, n);
+        (as_stored ? l->narrow->gather[width] : l->load[t])(block, memory, stride, n);
 }
 
 /* Rows of n elements, each of one element in memory, `step` bytes apart. */
