@@ -89,6 +89,8 @@ kn_op_loop *kn_plan_loop(const struct kn_plan *plan, const struct kn_node *n);
 void kn_plan_spread(const struct kn_plan *plan, enum rt_dtype t, void *block, const void *element, size_t n);
 /* Bytes of scratch memory that one worker needs. */
 size_t kn_plan_scratch(const struct kn_plan *plan);
+/* Makes the blocks of a plan over many elements longer. */
+void kn_plan_lengthen(struct kn_plan *plan, size_t block);
 
 /* A worker's walk over the elements [position, end) in row-major order of the space. */
 struct kn_walk {
@@ -134,10 +136,11 @@ struct kn_tiles {
     size_t place[KN_MAX_LEAVES]; /* and where a worker has their tiles, behind the slots of the plan */
     int64_t rows, columns;       /* of a tile: along `across`, along the last axis */
     int64_t row_tiles, column_tiles;
-    size_t bytes; /* of scratch memory, beside the plan's */
+    bool together; /* the rows of a tile, which are whole, are one block */
+    size_t bytes;  /* of scratch memory, beside the plan's */
 };
-/* Whether a run of the plan is to go in tiles; fills *t, but for the run. */
-bool kn_tiles_choose(const struct kn_plan *plan, struct kn_tiles *t);
+/* Whether a run of the plan, whose blocks may become longer, is to go in tiles; fills *t, but for the run. */
+bool kn_tiles_choose(struct kn_plan *plan, struct kn_tiles *t);
 void kn_tiles_run(struct kn_tiles *t, struct kn_run *r);
 
 /* Whether a run is of one operation over rows that its operands have side by side or one element for, and then that

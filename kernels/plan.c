@@ -134,6 +134,13 @@ void kn_plan_make(const struct kn_program *p, const struct rt_array *out, bool s
     choose_block(plan);
 }
 
+void kn_plan_lengthen(struct kn_plan *plan, size_t block)
+{
+    const size_t value = (plan->slot_bytes - 64) / plan->block;
+    plan->block = block;
+    plan->slot_bytes = (block * value + 63) / 64 * 64 + 64;
+}
+
 size_t kn_plan_scratch(const struct kn_plan *plan)
 {
     return (size_t)plan->slots * plan->slot_bytes;

@@ -5,10 +5,11 @@
 #include "runtime/interrupt.h"
 #include "runtime/threads.h"
 
-#define WIDEST       512     /* columns of a tile at most, so that what is turned fits the second-level cache, */
-#define WIDEST_BYTES 2048    /* or more, up to as many bytes: rows of small elements that are short cost mostly calls */
-#define LEAST        128     /* columns from which on turning is worth a call of the loops for each row */
-#define ODD          KN_LINE /* bytes between rows that keep them off each other's cache sets */
+#define WIDEST       512  /* columns of a tile at most, so that what is turned fits the second-level cache, */
+#define WIDEST_BYTES 2048 /* or more, up to as many bytes: rows of small elements that are short cost mostly calls */
+#define LEAST        128  /* columns from which on turning is worth a call of the loops for each row, */
+                          /* unless whole rows of a tile are one block */
+#define ODD KN_LINE       /* bytes between rows that keep them off each other's cache sets */
 
 /* Neighbours along the last axis lie in lines of their own, and those along `axis` in one. */
 static bool lies_across(const struct kn_plan *plan, int leaf, int axis)
@@ -20,14 +21,31 @@ static bool lies_across(const struct kn_plan *plan, int leaf, int axis)
 
 static size_t row_bytes(const struct kn_tiles *t, enum rt_dtype dtype)
 {
+    if (t->together) return (size_t)t->columns * (size_t)rt_dtypes[dtype].size;
     return (size_t)t->columns * (size_t)rt_dtypes[dtype].size / KN_LINE * KN_LINE + ODD + KN_LINE;
 }
 
-bool kn_tiles_choose(const struct kn_plan *plan, struct kn_tiles *t)
+/* Makes tiles of short rows, which follow each other, that are blocks. False where rows are too long for that, or lines
+ * have elements of several. */
+static bool choose_together(struct kn_plan *plan, struct kn_tiles *t)
+{
+    const struct kn_space *s = &plan->space;
+    const int64_t columns = s->shape[s->ndim - 1], lines = columns * t->rows, most = s->shape[t->across] / t->rows;
+    if (t->across != s->ndim - 2 || (lines > (int64_t)plan->block && columns >= LEAST)) return false;
+    if (lines > (int64_t)plan->block) kn_plan_lengthen(plan, (size_t)lines);
+    int64_t times = (int64_t)plan->block / lines;
+    if (times > most && most > 0) times = most;
+    t->together = true;
+    t->columns = columns;
+    t->rows *= times;
+    return true;
+}
+
+bool kn_tiles_choose(struct kn_plan *plan, struct kn_tiles *t)
 {
     const struct kn_space *s = &plan->space;
     int last = s->ndim - 1, leaves = plan->program->leaves;
-    if (last < 1 || s->size < KN_GRAIN || s->shape[last] < LEAST) return false;
+    if (last < 1 || s->size < KN_GRAIN) return false;
     *t = (struct kn_tiles){.across = -1};
     for (int i = 0; i < leaves; i++)
         for (int axis = last - 1; axis >= 0 && t->across < 0; axis--)
@@ -42,6 +60,7 @@ bool kn_tiles_choose(const struct kn_plan *plan, struct kn_tiles *t)
     }
     if (t->columns < WIDEST) t->columns = WIDEST;
     if (t->columns > (int64_t)plan->block) t->columns = (int64_t)plan->block;
+    if (!choose_together(plan, t) && s->shape[last] < LEAST) return false;
     for (int i = 0; i < leaves; i++) {
         if (!t->turned[i]) continue;
         t->place[i] = t->bytes;
@@ -95,13 +114,14 @@ static void run_tile(const struct kn_tiles *t, struct kn_walk *w, int64_t item, 
     bool whole = rows == t->rows; /* else lines have more than the array */
     for (int i = 0; i < plan->program->leaves; i++)
         if (whole && t->turned[i]) turn_leaf(t, i, at, columns, scratch + t->place[i]);
-    for (int64_t row = 0; row < rows; row++, at[t->across]++) {
+    const int64_t each = t->together ? rows : 1;
+    for (int64_t row = 0; row < rows; row += each, at[t->across] += each) {
         kn_walk_move(w, at);
         for (int i = 0; i < plan->program->leaves; i++)
             if (t->turned[i])
                 w->turned[i] =
                     whole ? scratch + t->place[i] + (size_t)row * row_bytes(t, plan->program->arrays[i]->dtype) : NULL;
-        kn_run_block(t->run, w, (size_t)columns);
+        kn_run_block(t->run, w, (size_t)(each * columns));
     }
 }
 

@@ -116,6 +116,26 @@ for _, device in ipairs(t.devices()) do
     end
   end)
 
+  -- Short ones are whole blocks of them, as long as lines of the cache have elements.
+  test("short rows that lie across the result", function()
+    for i, dtype in ipairs(t.compiles(device) and { "int8", "float32" } or t.dtypes) do
+      for k, n in ipairs { 2, 3, 17, 60, 100, 127, 128, 130 } do
+        local m = 40000 // n + (i + k) % 70
+        local v = t.as(gpu.range(n * m, "float32", device) % 100 - 50, dtype):reshape(n, m).T
+        local a, row, column = v:contiguous(), gpu.range(n, "float64", device), gpu.range(m, "float32", device):unsqueeze(2)
+        local what = dtype .. " " .. n
+        assert((v + v):equal(a + a) and (v + a):equal(a + a) and v:to("float64"):equal(a:to("float64")), what)
+        assert((v * 2 - row + a):equal(a * 2 - row + a) and (v * column + v):equal(a * column + a), what)
+        local out = gpu.zeros(m, n + 1, "float64", device)
+        assert(gpu.add(v, a:gt(0), { out = out[{ {}, { 2, -1 } }] }):equal(a + a:gt(0)) and out[{ {}, 1 }]:eq(0):all(), what)
+        local deep = gpu.stack({ v, v + v }):contiguous():permute(1, 3, 2):contiguous():permute(1, 3, 2)
+        assert((deep + 1):equal(gpu.stack({ a + 1, a + a + 1 })), what)
+        local far = gpu.stack({ v, v + v }):permute(3, 1, 2):contiguous():permute(3, 2, 1)
+        assert((far + 1):equal(gpu.stack({ a + 1, a + a + 1 }, 2)), what)
+      end
+    end
+  end)
+
   test("broadcasting", function()
     local row, column = gpu.array({ 1, 2, 3 }, device), gpu.array({ { 10 }, { 20 } }, device)
     t.same((row + column):totable(), { { 11, 12, 13 }, { 21, 22, 23 } })
