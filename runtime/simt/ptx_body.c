@@ -287,6 +287,59 @@ static bool settle_labels(struct ptx_parser *p)
     return true;
 }
 
+/* ---- parameters by a register ---- */
+
+struct place { /* what a register holds: the address of a parameter of the kernel, and bytes more */
+    char *param;
+    int64_t bytes;
+    uint8_t definitions; /* 2: several */
+};
+
+static void count_definitions(const struct ptx_operand *o, struct place *places)
+{
+    if (o->kind == PTX_OP_REG && places[o->reg].definitions < 2) places[o->reg].definitions++;
+    for (size_t k = 0; k < o->item_count; k++) count_definitions(&o->items[k], places);
+}
+
+static void find_place(const struct ptx_func *f, const struct ptx_insn *in, struct place *places)
+{
+    const struct ptx_operand *o = in->operands;
+    bool move = strcmp(in->opcode, "mov") == 0 && in->operand_count == 2;
+    bool add = strcmp(in->opcode, "add") == 0 && in->operand_count == 3 && o[2].kind == PTX_OP_IMM;
+    if ((!move && !add) || in->guard >= 0 || o[0].kind != PTX_OP_REG || o[0].select) return;
+    struct place *to = &places[o[0].reg];
+    if (to->definitions != 1) return;
+    if (o[1].kind == PTX_OP_REG && !o[1].negate && !o[1].select) {
+        to->param = places[o[1].reg].param;
+        to->bytes = (int64_t)((uint64_t)places[o[1].reg].bytes + (add ? (uint64_t)o[2].imm : 0));
+    }
+    for (size_t k = 0; k < f->param_count && move && o[1].kind == PTX_OP_SYMBOL; k++)
+        if (strcmp(f->params[k].name, o[1].symbol) == 0) *to = (struct place){f->params[k].name, o[1].imm, 1};
+}
+
+/* LLVM moves the address of a parameter to a register and loads its parts by that. With the parameter's name instead
+ * it is known that they are the same for all threads. */
+static bool settle_params(struct ptx_parser *p)
+{
+    const struct ptx_func *f = p->func;
+    struct place *places = f->is_entry && f->reg_count ? rt_calloc(f->reg_count, sizeof *places) : NULL;
+    if (!places) return !f->is_entry || !f->reg_count || ptx_fail_memory(p);
+    for (size_t k = 0; k < f->insn_count; k++)
+        if (f->insns[k].operand_count) count_definitions(&f->insns[k].operands[0], places);
+    for (size_t k = 0; k < f->insn_count; k++) {
+        const struct ptx_insn *in = &f->insns[k];
+        find_place(f, in, places);
+        bool load = strcmp(in->opcode, "ld") == 0 && in->mod_count && strncmp(in->mods[0], "param", 5) == 0;
+        struct ptx_operand *from = load && in->operand_count == 2 ? &in->operands[1] : NULL;
+        if (!from || from->kind != PTX_OP_ADDRESS || from->reg < 0 || !places[from->reg].param) continue;
+        from->symbol = places[from->reg].param;
+        from->imm = (int64_t)((uint64_t)from->imm + (uint64_t)places[from->reg].bytes);
+        from->reg = -1;
+    }
+    free(places);
+    return true;
+}
+
 /* ---- instructions ---- */
 
 /* call (results), callee, (arguments), prototype: always results, callee and arguments, even when there are none. */
@@ -406,7 +459,7 @@ bool ptx_body(struct ptx_parser *p)
         } else if (ptx_is_char(p, '{')) {
             if (!open_scope(p) || !ptx_next(p)) return false;
         } else if (ptx_is_char(p, '}')) {
-            if (p->depth == 0) return settle_labels(p) && ptx_next(p);
+            if (p->depth == 0) return settle_labels(p) && settle_params(p) && ptx_next(p);
             p->depth--;
             p->scope = p->scope_parent[p->scope];
             if (!ptx_next(p)) return false;

@@ -41,6 +41,30 @@ TEST(extern_shared_arrays_with_a_length)
     stop();
 }
 
+/* Parts of a parameter by a register that holds its address, of one or of either parameter. */
+TEST(parameters_by_a_register)
+{
+    start();
+    CUmodule m =
+        load_text(HEAD ".visible .entry k(\n\t.param .align 8 .b8 a[24],\n\t.param .align 8 .b8 b[24]\n)\n{\n"
+                       "\t.reg .pred %p<2>;\n\t.reg .b32 %r<6>;\n\t.reg .b64 %rd<8>;\n\n"
+                       "\tmov.b64 %rd1, a;\n\tmov.u64 %rd2, %rd1;\n\tadd.s64 %rd3, %rd2, 16;\n"
+                       "\tmov.u32 %r1, %tid.x;\n\tand.b32 %r2, %r1, 1;\n\tsetp.eq.u32 %p1, %r2, 0;\n"
+                       "\tmov.b64 %rd4, a;\n\t@%p1 mov.b64 %rd4, b;\n"
+                       "\tld.param.u64 %rd5, [%rd2+8];\n\tld.param.u32 %r3, [%rd3];\n\tld.param.u32 %r4, [%rd4];\n"
+                       "\tadd.s32 %r3, %r3, %r4;\n\tmul.wide.u32 %rd6, %r1, 4;\n\tadd.s64 %rd5, %rd5, %rd6;\n"
+                       "\tst.u32 [%rd5], %r3;\n\tret;\n}\n");
+    struct {
+        uint64_t first, pointer, last;
+    } a = {.first = 5, .last = 100}, b = {.first = 7};
+    int out[64];
+    OK(cuMemAlloc((CUdeviceptr *)&a.pointer, sizeof out));
+    OK(cuLaunchKernel(function_of(m, "k"), 1, 1, 1, 64, 1, 1, 0, NULL, (void *[]){&a, &b}, NULL));
+    OK(cuMemcpyDtoH(out, a.pointer, sizeof out));
+    for (int i = 0; i < 64; i++) CHECK_INT(out[i], i % 2 ? 105 : 107);
+    stop();
+}
+
 /* table[i] instead of an address in brackets, as Dr.Jit looks up functions: i counts elements. */
 TEST(elements_of_arrays_by_their_index)
 {

@@ -72,6 +72,25 @@ TEST(module_header_files_and_variables)
     ptx_free(m);
 }
 
+/* LLVM loads parts of a parameter by a register that holds its address. */
+TEST(parameters_by_a_register_have_their_name)
+{
+    struct ptx_module *m = parse(HEAD ".visible .entry k(\n\t.param .align 8 .b8 a[32],\n\t.param .u64 b\n)\n{\n"
+                                      "\t.reg .b64 %rd<9>;\n\t.reg .b32 %r<3>;\n\t.reg .pred %p<2>;\n"
+                                      "\tmov.b64 %rd1, a;\n\tmov.u64 %rd2, %rd1;\n\tadd.s64 %rd3, %rd2, 8;\n"
+                                      "\tld.param.u64 %rd4, [%rd3+16];\n\tld.param.u32 %r1, [%rd2+4];\n"
+                                      "\tmov.b64 %rd5, a;\n\t@%p1 mov.b64 %rd5, b;\n\tld.param.u64 %rd6, [%rd5];\n"
+                                      "\tld.global.u64 %rd7, [%rd2];\n\tret;\n}\n");
+    const struct ptx_insn *in = m->funcs[0].insns;
+    CHECK_STR(in[3].operands[1].symbol, "a");
+    CHECK(in[3].operands[1].imm == 24 && in[3].operands[1].reg < 0);
+    CHECK_STR(in[4].operands[1].symbol, "a");
+    CHECK_INT(in[4].operands[1].imm, 4);
+    CHECK(!in[7].operands[1].symbol && in[7].operands[1].reg >= 0); /* either of them */
+    CHECK(!in[8].operands[1].symbol);                               /* what is there */
+    ptx_free(m);
+}
+
 TEST(an_entry_with_its_parameters_and_limits)
 {
     struct ptx_module *m = parse(HEAD ".visible .entry k(\n\t.param .u32 a,\n\t.param .u64 .ptr .global .align 1 b,\n"
