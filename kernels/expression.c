@@ -534,19 +534,26 @@ static enum rt_status settle_rolled(struct kn_expression *x, bool *done, struct 
     return status;
 }
 
-static enum rt_status settle(struct kn_expression *x, struct rt_error *e)
+enum rt_status kn_settle_counted(struct kn_expression *x, struct rt_error *e)
 {
     struct kn_program p;
     bool done = false;
+    enum rt_status status = RT_OK;
+    if (kn_is_evaluated(x)) return RT_OK;
     if (is_single(x)) return settle_single(x, e);
-    enum rt_status status = settle_parts(x, USE_BY_ELEMENTS, kn_new_walk(), e);
-    if (status == RT_OK && x->rolls) status = settle_rolled(x, &done, e);
+    if (x->rolls) status = settle_rolled(x, &done, e);
     if (status == RT_OK && x->reduces && !done) status = kn_settle_stages(x, &done, e);
     if (status != RT_OK || done) return status;
     status = kn_node_program(x, 0, &p, e);
     if (status == RT_OK) status = kn_program_run(&p, &x->value, e);
     if (status == RT_OK) kn_drop_edges(x);
     return status;
+}
+
+static enum rt_status settle(struct kn_expression *x, struct rt_error *e)
+{
+    enum rt_status status = is_single(x) ? RT_OK : settle_parts(x, USE_BY_ELEMENTS, kn_new_walk(), e);
+    return status == RT_OK ? kn_settle_counted(x, e) : status;
 }
 
 enum rt_status kn_expression_program(struct kn_expression *x, struct kn_program *p, struct rt_error *e)

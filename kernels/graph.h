@@ -52,6 +52,8 @@ enum rt_status kn_edge_program(const struct kn_edge *from, unsigned staged, stru
 /* The same of a node, which may be a stage itself. */
 enum rt_status kn_node_program(struct kn_expression *x, unsigned staged, struct kn_program *p, struct rt_error *e);
 void kn_drop_edges(struct kn_expression *x);
+/* Evaluates a node on the way to another, for which the parts of both were counted, and evaluated if they are kept. */
+enum rt_status kn_settle_counted(struct kn_expression *x, struct rt_error *e);
 
 /* Evaluates a node in whose graph others reduce, or which does so itself (stages.c): with all of them at once, some
  * rows at a time, where they reduce the same rows; else those others by themselves. It is done, or nothing in its graph

@@ -237,6 +237,14 @@ enum rt_status kn_expression_source(struct kn_expression *x, const struct kn_exp
     return status;
 }
 
+/* What a node reduces, if it is stored first, since others read it and on the host it costs more to compute it again;
+ * else NULL. */
+static struct kn_expression *stored_first(const struct kn_expression *node, bool generated)
+{
+    struct kn_expression *reduced = node->work == KN_REDUCES ? node->args[0].expression : NULL;
+    return reduced && !generated && reduced->costly && reduced->parents > 1 ? reduced : NULL;
+}
+
 enum rt_status kn_explain_stages(struct kn_expression *x, struct kn_explanation *out, struct rt_error *e)
 {
     struct plan p;
@@ -245,7 +253,8 @@ enum rt_status kn_explain_stages(struct kn_expression *x, struct kn_explanation 
     int outer;
     plan_kernels(x, &p);
     enum rt_status status = RT_OK;
-    if (kn_runs_generated(rt_array_device(&x->form)))
+    const bool generated = kn_runs_generated(rt_array_device(&x->form));
+    if (generated)
         status = try_one_kernel(&p, x, NULL, &out->rows, e);
     else
         out->rows = p.count > 1 && !p.full && are_alike(&p, x, &whole, &outer) && kn_rows_fit(whole, outer) &&
@@ -257,6 +266,11 @@ enum rt_status kn_explain_stages(struct kn_expression *x, struct kn_explanation 
         status = stage_program(&p, p.nodes[i], &program, e);
         for (int k = 0; k < program.leaves && status == RT_OK; k++) out->read += kn_bytes_of(program.arrays[k]);
         if (i < p.count - 1) out->written += kn_bytes_of(&p.nodes[i]->form);
+        const struct kn_expression *stored = stored_first(p.nodes[i], generated);
+        if (!stored) continue;
+        out->passes++;
+        out->written += kn_bytes_of(&stored->form);
+        out->read += kn_bytes_of(&stored->form);
     }
     return status;
 }
@@ -266,14 +280,14 @@ enum rt_status kn_settle_reductions(struct kn_expression *x, struct rt_error *e)
     for (;;) {
         struct plan p;
         int i = 0;
-        make_plan(x, kn_runs_generated(rt_array_device(&x->form)), &p);
+        const bool generated = kn_runs_generated(rt_array_device(&x->form));
+        make_plan(x, generated, &p);
         while (i < p.count && p.nodes[i]->work != KN_REDUCES) i++;
         if (i == p.count) return RT_OK;
-        struct kn_expression *reduced = p.nodes[i]->args[0].expression; /* in whose graph nothing reduces any more */
-        enum rt_status status = RT_OK;
-        if (reduced && !p.generated && reduced->costly && reduced->parents > 1)
-            status = kn_expression_evaluate(reduced, e);
-        if (status == RT_OK) status = kn_expression_evaluate(p.nodes[i], e);
+        struct kn_expression *stored =
+            stored_first(p.nodes[i], generated); /* in whose graph nothing reduces any more */
+        enum rt_status status = stored ? kn_settle_counted(stored, e) : RT_OK;
+        if (status == RT_OK) status = kn_settle_counted(p.nodes[i], e);
         if (status != RT_OK) return status;
     }
 }

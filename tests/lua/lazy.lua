@@ -309,6 +309,14 @@ lazily("what reductions and chains compute on the way takes no memory", function
     local e = (m - m:max(2, true)):exp()
     return e / e:sum(2, true)
   end) < 1.2 * bytes)
+  assert(extra(function() return m - (m * 2 + 1):var(1, true) end) < 1.2 * bytes)
+  assert(extra(function() return m / (m * 2 + 1):norm(2, 1, true) end) < 1.2 * bytes)
+  local function softmax() -- exp is costly on a host: what it gave is stored, and that gpu.explain tells
+    local e = (m - m:max(1, true)):exp()
+    return e / e:sum(1, true)
+  end
+  local said = tonumber(tostring(gpu.explain(softmax())):match("read, ([%d.]+) MiB written")) * 2 ^ 20
+  assert(math.abs(extra(softmax) - said) < 0.1 * bytes)
 end)
 
 lazily("in place with a chain that reads the target", function(device)
