@@ -164,8 +164,15 @@ for _, device in ipairs(t.devices()) do
     t.eq(sorted:searchsorted(-1), 4)
     t.eq(sorted:searchsorted(2, "right"), 3)
     t.raises("does not fit uint8 (0 to 255)", function() return gpu.ones(2, "uint8", device) + -1 end)
-    t.raises("does not fit int32 (-2147483648 to 2147483647)", function() return gpu.ones(2, "int32", device):lt(1 << 31) end)
-    t.raises("does not fit uint32 (0 to 4294967295)", function() return gpu.ones(2, "uint32", device):eq(1 << 32) end)
+    t.raises("does not fit uint32 (0 to 4294967295)", function() return gpu.ones(2, "uint32", device) - (1 << 32) end)
+    for _, dtype in ipairs { "int8", "uint8", "int16", "uint16", "int32", "uint32" } do -- comparisons have an answer
+      for _, n in ipairs { 3, 5000 } do
+        local x, far = gpu.ones(n, dtype, device), 1 << 32
+        assert(x:lt(far):all() and x:gt(-far):all() and x:ne(far):all() and not x:eq(far):any() and not x:ge(far):any())
+        assert((x * 2):le(far):all() and not (x * 2):lt(-far):any())
+      end
+    end
+    assert(gpu.array({ 0, 255 }, "uint8", device):gt(-1):all())
   end)
 
   test("an integer above Lua's is filled with as it is read", function()
