@@ -90,7 +90,6 @@ static int diags(lua_State *L)
 {
     int64_t shape[2] = {0};
     struct lg_placement p = {RT_DTYPE_COUNT, NULL};
-    luaL_checktype(L, 1, LUA_TTABLE);
     if (lua_isinteger(L, 2)) { /* one offset, and so one diagonal */
         for (int i = 1; i <= 2; i++) {
             lua_createtable(L, 1, 0);
@@ -99,6 +98,7 @@ static int diags(lua_State *L)
             lua_replace(L, i);
         }
     }
+    luaL_checktype(L, 1, LUA_TTABLE);
     luaL_checktype(L, 2, LUA_TTABLE);
     lg_check_placement(L, 4, &p);
     lua_settop(L, 3);
@@ -311,7 +311,7 @@ const struct lg_function lg_sparse_part_functions[] = {
     {"diags", diags, "gpu.sparse.diags(diagonals, offsets [, {rows, columns} [, dtype] [, device]])",
      "A sparse matrix from its diagonals, a list of arrays, tables or, for as many as there is room for, numbers.\n"
      "Offset 0 is the main diagonal, 1 is above it, -1 below. Without a shape it is the square that the first of them that "
-     "is no number fills.",
+     "is no number fills. An offset without a list is that of one diagonal.",
      "local a = gpu.sparse.diags({-1, 2, -1}, {-1, 0, 1}, {4, 4})\nassert(a.nnz == 10 and a[{2, 1}] == -1 and a[{2, 2}] == 2)"},
     {"kron", kron, "gpu.sparse.kron(A, B)", "The Kronecker product: each element of A times the whole of B.",
      "local a = gpu.sparse.kron(gpu.sparse.eye(2), gpu.array({{1, 2}}):to_sparse())\n"
