@@ -82,31 +82,33 @@ int lg_push_weighed(lua_State *L, int x, int axis, int count, const double *weig
 
 /* ---- by weights ---- */
 
-void lg_check_each(lua_State *L, int idx, int ndim, const char *what, double least, double most, double *out)
+void lg_check_each(lua_State *L, int idx, int ndim, const char *what, const char *name, double least, double most,
+                   double *out)
 {
     bool list = lua_istable(L, idx);
     if (!list && lua_type(L, idx) != LUA_TNUMBER) luaL_typeerror(L, idx, "number, or list of one for each axis");
     if (list && (int)lua_rawlen(L, idx) != ndim)
-        luaL_error(L, "%s has %d numbers, expected one for each of the %d axes", what, (int)lua_rawlen(L, idx), ndim);
+        luaL_error(L, "%s: %s has %d numbers, expected one for each of the %d axes", what, name,
+                   (int)lua_rawlen(L, idx), ndim);
     for (int i = 0; i < ndim; i++) {
         if (list) lua_rawgeti(L, idx, i + 1);
         if (lua_type(L, list ? -1 : idx) != LUA_TNUMBER)
-            luaL_error(L, "%s holds %s, expected numbers", what, lg_type_name(L, -1));
+            luaL_error(L, "%s: %s holds %s, expected numbers", what, name, lg_type_name(L, -1));
         out[i] = lua_tonumber(L, list ? -1 : idx);
         if (!(out[i] >= least && out[i] <= most)) {
             char text[64];
             snprintf(text, sizeof text, "%g to %g", least, most);
-            luaL_error(L, "%s must be from %s, got %f", what, text, out[i]);
+            luaL_error(L, "%s: %s must be from %s, got %f", what, name, text, out[i]);
         }
         if (list) lua_pop(L, 1);
     }
 }
 
-void lg_check_sizes(lua_State *L, int idx, int ndim, double *out)
+void lg_check_sizes(lua_State *L, int idx, int ndim, const char *what, double *out)
 {
-    lg_check_each(L, idx, ndim, "size", 1, LG_MOST_REACH, out);
+    lg_check_each(L, idx, ndim, what, "size", 1, LG_MOST_REACH, out);
     for (int i = 0; i < ndim; i++)
-        if (out[i] != floor(out[i])) luaL_error(L, "size is %f, expected a whole number of elements", out[i]);
+        if (out[i] != floor(out[i])) luaL_error(L, "%s: size is %f, expected a whole number of elements", what, out[i]);
 }
 
 enum { MOST_DERIVATIVE = 16 };
@@ -161,7 +163,7 @@ static const struct rt_array *check_bells(lua_State *L, const char *what, struct
 {
     const struct rt_array *a = lg_check_image(L, what);
     *b = (struct bells){.what = what, .reach = 4};
-    lg_check_each(L, 2, a->ndim, "sigma", 0, LG_MOST_REACH, b->sigma);
+    lg_check_each(L, 2, a->ndim, what, "sigma", 0, LG_MOST_REACH, b->sigma);
     lg_check_border(L, 3, "reflect", &b->border);
     return a;
 }
@@ -176,7 +178,7 @@ static int gaussian_filter(lua_State *L)
     const struct rt_array *a = check_bells(L, "gaussian_filter", &b);
     b.reach = lg_number_option(L, 5, "gaussian_filter", "truncate", 4);
     if (!(b.reach > 0)) return luaL_error(L, "gaussian_filter: truncate is %f, expected deviations above 0", b.reach);
-    if (!lua_isnil(L, 6)) lg_check_each(L, 6, a->ndim, "order", 0, MOST_DERIVATIVE, orders);
+    if (!lua_isnil(L, 6)) lg_check_each(L, 6, a->ndim, "gaussian_filter", "order", 0, MOST_DERIVATIVE, orders);
     for (int i = 0; i < a->ndim; i++) {
         if (orders[i] != floor(orders[i]))
             return luaL_error(L, "gaussian_filter: order is %f, expected a whole number from 0 to %d", orders[i],
@@ -224,7 +226,7 @@ static int uniform_filter(lua_State *L)
     double sizes[RT_MAX_DIMS];
     int at = 1;
     lua_settop(L, 4);
-    lg_check_sizes(L, 2, a->ndim, sizes);
+    lg_check_sizes(L, 2, a->ndim, "uniform_filter", sizes);
     lg_check_border(L, 3, "reflect", &b);
     for (int axis = 0; axis < a->ndim; axis++) {
         int count = (int)sizes[axis];

@@ -22,10 +22,12 @@ int lg_push_padded_all(lua_State *L, int x, const int64_t *sizes, bool turned, c
  * of an element begins `before` elements before it. */
 int lg_push_weighed(lua_State *L, int x, int axis, int count, const double *weights, int before,
                     const struct lg_border *b);
-/* A number for each axis, from `least` to `most`, from the number or list of numbers at idx; `what` is the argument. */
-void lg_check_each(lua_State *L, int idx, int ndim, const char *what, double least, double most, double *out);
+/* A number for each axis, from `least` to `most`, from the number or list of numbers at idx, the argument `name` of the
+ * function `what`. */
+void lg_check_each(lua_State *L, int idx, int ndim, const char *what, const char *name, double least, double most,
+                   double *out);
 /* Likewise the size of a window along each axis, a whole number. */
-void lg_check_sizes(lua_State *L, int idx, int ndim, double *out);
+void lg_check_sizes(lua_State *L, int idx, int ndim, const char *what, double *out);
 #define LG_MOST_REACH 4096 /* elements that a window or a filter has along an axis, or to one side */
 /* The array at 1 with axes, real, as floats; `what` is the function. */
 const struct rt_array *lg_check_image(lua_State *L, const char *what);

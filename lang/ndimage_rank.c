@@ -16,7 +16,7 @@ static const struct rt_array *check_windows(lua_State *L, const char *what, int 
     lg_check(L, kn_check_real(a, what, lg_error_box(L)));
     if (a->ndim == 0) luaL_error(L, "%s: an array of no axes has no neighbours", what);
     lua_settop(L, idx + 2);
-    lg_check_sizes(L, idx, a->ndim, given);
+    lg_check_sizes(L, idx, a->ndim, what, given);
     lg_check_border(L, idx + 1, "reflect", &w->border);
     w->count = 1;
     for (int i = 0; i < a->ndim; i++) {

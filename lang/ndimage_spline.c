@@ -198,7 +198,7 @@ static int zoom(lua_State *L)
     lua_settop(L, 5);
     struct spline s = check_spline(L, 3, "zoom");
     s.closed = true;
-    lg_check_each(L, 2, a->ndim, "zoom", 0, LG_MOST_REACH, factor);
+    lg_check_each(L, 2, a->ndim, "zoom", "factor", 0, LG_MOST_REACH, factor);
     if (s.order) a = lg_check_image(L, "zoom");
     int x = 1, ndim = a->ndim;
     for (int i = 0; i < ndim; i++) {
@@ -221,7 +221,7 @@ static int shift(lua_State *L)
     const struct rt_array *a = lg_check_image(L, "shift");
     lua_settop(L, 5);
     struct spline s = check_spline(L, 3, "shift");
-    lg_check_each(L, 2, a->ndim, "shift", -1e15, 1e15, by);
+    lg_check_each(L, 2, a->ndim, "shift", "by", -1e15, 1e15, by);
     int x = 1, ndim = a->ndim;
     for (int i = 0; i < ndim && rt_array_size(a) > 0; i++) {
         int64_t n = lg_form(L, x)->shape[i];

@@ -199,7 +199,7 @@ static int medfilt(lua_State *L)
         lua_pushinteger(L, 3);
         lua_replace(L, 2);
     }
-    lg_check_sizes(L, 2, a->ndim, sizes);
+    lg_check_sizes(L, 2, a->ndim, "medfilt", sizes);
     for (int i = 0; i < a->ndim; i++)
         if (fmod(sizes[i], 2) != 1) return luaL_error(L, "medfilt: size is %f, expected an odd number", sizes[i]);
     lg_step(L, "gpu.ndimage.median_filter", "vvs", 1, 2, "constant");

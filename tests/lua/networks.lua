@@ -50,6 +50,11 @@ end)
 
 t.every("what it refuses", function(device)
   local x = gpu.ones(1, 2, 4, 5, device)
+  t.raises({ "interpolate: size is string", "a list of one for each axis" }, gpu.interpolate, x, "a")
+  t.raises({ "x has the shape (2, 2)", "(N, C, D, H, W)" }, gpu.grid_sample, gpu.ones(2, 2, device), gpu.ones(2, 2, device))
+  t.raises({ "weight has the shape (3,)", "(rows, features)" }, gpu.embedding, gpu.ones(1, "int32", device), gpu.ones(3, device))
+  t.raises({ "label_smoothing is 2", "from 0 to 1" }, gpu.cross_entropy, gpu.ones(2, 3, device), gpu.ones(2, "int64", device),
+    { label_smoothing = 2 })
   t.raises({ "(1, 2)", "(N, C, ...)" }, gpu.interpolate, gpu.ones(1, 2, device), 3)
   t.raises("one of size and scale_factor is given", gpu.interpolate, x)
   t.raises("there are a size and a scale_factor", gpu.interpolate, x, { size = 2, scale_factor = 2 })

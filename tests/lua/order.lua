@@ -302,6 +302,7 @@ for _, device in ipairs(t.devices()) do
     t.raises("low", gpu.histogram, x, 3, { 2, 1 })
     t.raises("two numbers", gpu.histogram, x, 3, { 2 })
     t.raises("bins: their number is from 1", gpu.histogram, x, 0)
+    t.raises({ "the weights have the shape (1,)", "the elements" }, gpu.histogram, x, 3, nil, gpu.ones(1, device))
     local values = gpu.array({ { -1, 0, 0.5 }, { 1, 3, nan } }, device)
     t.same(values:histogram({ 0, 0, 1, 3 }):totable(), { 0, 2, 2 })
     t.same(values.T:histogram(gpu.array({ 0, 1, inf }, device), nil, values.T):totable(), { 0.5, 4 })

@@ -471,6 +471,7 @@ TEST(a_hint_follows_the_caret)
     CHECK_HAS(failure->traceback[3], "  hint: ");
     CHECK_HAS(fails("gpu.ones(3).size()"), "an array has it as a field, x.size, and that of an axis in x.shape[1]");
     CHECK_HAS(fails("gpu.ones(3):shape()"), "an array has it as a field, x.shape");
+    CHECK_HAS(fails("gpu.device():name()"), "a device has it as a field, x.name");
     CHECK_HAS(fails("gpu.ones(3).shape[0]"), "axes count from 1");
     CHECK_STR(run("gpu.ones(3, 4).shape[-1]"), "r|4");
     fails("local t = {}\nerror('columns\\na | b ^ c')"); /* a message of several lines has one, too */

@@ -350,6 +350,9 @@ TEST(magics)
     CHECK_HAS(run("c:show()"), "o|text\nsaid\n");
     CHECK_HAS(out, "|\"again\"");
     CHECK(!strstr(out, "|\"shown\""));
+    CHECK_HAS(run("tostring(c)"), "captured: 10 bytes of stdout, 0 of stderr, 2 displays; its method show shows them");
+    CHECK_HAS(run("%%capture d\nprint('gone') display('gone') display.clear() print('kept')"), "");
+    CHECK_HAS(run("tostring(d)"), "captured: 5 bytes of stdout, 0 of stderr, 0 displays");
     CHECK_HAS(fails("%%capture\nprint('kept') error('passes')"), "passes");
     CHECK_STR(run("print('heard')"), "o|heard\n");
     CHECK_HAS(fails("%%capture 1x\nprint()"), "the name of a variable");

@@ -101,6 +101,43 @@ TEST(shared_history)
     CHECK_INT(rmdir(folder), 0);
 }
 
+/* It is cut at the end of a line when the next session writes its first cell; sessions go on counting. */
+TEST(a_long_file_is_cut_to_its_newer_half)
+{
+    enum { CELLS = 5000 };
+    char folder[] = "/tmp/lunarray-test-XXXXXX", path[64], expected[64];
+    struct lg_history_entry e;
+    struct stat st;
+    CHECK(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/history", folder);
+    FILE *f = fopen(path, "w");
+    CHECK(f);
+    for (int i = 1; i <= CELLS; i++) fprintf(f, "3\t%d\tlocal v = %d --%*s\n", i, i, 1000, "text");
+    fclose(f);
+    CHECK_INT(chdir(folder), 0);
+    start_with("history"); /* of this folder, wherever cells go */
+    CHECK_INT(chdir("/"), 0);
+    CHECK_INT(lg_history_count(session), CELLS);
+    run("newest = 1");
+    CHECK_INT(lg_history_count(session), CELLS + 1);
+    lg_session_free(session);
+    CHECK_INT(stat(path, &st), 0);
+    CHECK_INT(st.st_mode & 0777, 0600);
+    start_with(path);
+    size_t count = lg_history_count(session);
+    CHECK(count > CELLS / 2 - 10 && count < CELLS / 2 + 10);
+    for (size_t i = 0; i < count; i++) {
+        CHECK(lg_history_get(session, i, &e));
+        CHECK_INT(e.session, i == count - 1 ? 4 : 3);
+        snprintf(expected, sizeof expected, "local v = %d --", (int)(CELLS + 2 - count + i));
+        if (i < count - 1) CHECK(strncmp(e.code, expected, strlen(expected)) == 0);
+    }
+    CHECK_STR(e.code, "newest = 1");
+    lg_session_free(session);
+    CHECK_INT(unlink(path), 0);
+    CHECK_INT(rmdir(folder), 0); /* nothing else was left in it */
+}
+
 /* Cells i..last-1, each of a kilobyte and unlike the others; what the process holds afterwards. */
 static long kilobytes_after(int i, int last)
 {
