@@ -121,10 +121,15 @@ static void check_keys(lua_State *L, int table)
     }
 }
 
-/* Pushes the text of kernel{file = "saxpy.cu"} and makes it the source. */
-static void read_source_file(lua_State *L, struct rt_source *source, const char *path)
+/* Pushes the text of kernel{file = "saxpy.cu"}, whose path is at the top, and makes it the source. */
+static void read_source_file(lua_State *L, struct rt_source *source)
 {
     char chunk[4096];
+    if (lua_type(L, -1) != LUA_TSTRING)
+        luaL_error(L, "kernel: 'file' must be the path of a file, got %s", lg_type_name(L, -1));
+    const char *path = lua_tostring(L, -1);
+    if (lua_getfield(L, 1, "source") != LUA_TNIL || lua_rawgeti(L, 1, 1) != LUA_TNIL)
+        luaL_error(L, "kernel: there are a file and a source, expected one of them");
     if ((size_t)snprintf(chunk, sizeof chunk, "@%s", path) >= sizeof chunk)
         luaL_error(L, "kernel: the path is too long");
     source->text = lg_chunk_source(L, chunk, &source->length);
@@ -133,8 +138,24 @@ static void read_source_file(lua_State *L, struct rt_source *source, const char 
     source->first_line = 1;
 }
 
+/* Headers beside the file are found, wherever cells work. */
+static void include_folder(lua_State *L, struct rt_source *source)
+{
+    const char *slash = strrchr(source->name, '/');
+    if (!slash) return;
+    const char **list = lua_newuserdatauv(L, (source->option_count + 1) * sizeof *list, 0);
+    lua_pushliteral(L, "-I");
+    lua_pushlstring(L, source->name, slash > source->name ? (size_t)(slash - source->name) : 1);
+    lua_concat(L, 2);
+    list[0] = lua_tostring(L, -1);
+    for (size_t i = 0; i < source->option_count; i++) list[i + 1] = source->options[i];
+    source->options = list;
+    source->option_count++;
+}
+
 struct request {
     struct rt_source source;
+    bool from_file;
     const char *kernel; /* the one that is wanted, or NULL */
     struct rt_device *device;
     lua_Debug ar;
@@ -144,6 +165,7 @@ static void read_options(lua_State *L, int table, struct request *r)
 {
     check_keys(L, table);
     r->source.options = string_list(L, table, "options", &r->source.option_count);
+    if (r->from_file) include_folder(L, &r->source);
     r->source.instantiations = string_list(L, table, "instantiate", &r->source.instantiation_count);
     if (lua_getfield(L, table, "name") != LUA_TNIL) {
         if (lua_type(L, -1) != LUA_TSTRING) luaL_error(L, "kernel: 'name' must be a string");
@@ -161,8 +183,9 @@ static void read_request(lua_State *L, struct request *r)
     int options = table_only ? 1 : 2;
     lua_settop(L, 2); /* what is pushed below must not look like an argument */
     if (table_only) {
-        if (lua_getfield(L, 1, "file") == LUA_TSTRING) {
-            read_source_file(L, &r->source, lua_tostring(L, -1));
+        if (lua_getfield(L, 1, "file") != LUA_TNIL) {
+            read_source_file(L, &r->source);
+            r->from_file = true;
         } else if (lua_getfield(L, 1, "source") == LUA_TSTRING || lua_rawgeti(L, 1, 1) == LUA_TSTRING) {
             r->source.text = lua_tolstring(L, -1, &r->source.length);
         }
@@ -347,7 +370,8 @@ static const struct lg_function functions[] = {
      "whose blocks read each other's shared memory (this_cluster(), compute capability 9.0); as __cluster_dims__ do. "
      "{check = true}, false or \"strict\": see gpu.check.\n"
      "Options: name = the kernel wanted of several, options = {\"-DN=4\", ...} for the compiler, instantiate = "
-     "{\"scale<float>\"} for templates, device. A table with source or file in it may stand for both arguments.\n"
+     "{\"scale<float>\"} for templates, device. A table with source, or file, a path, may stand for both "
+     "arguments; headers are looked for beside the file, too.\n"
      "Where ]] is in the source, as in x[y[i]], it stands in [=[ ... ]=].\n"
      "Source that does not compile raises the compiler's messages with the lines of the cell or file. Of its warnings, "
      "which k.log has, a session shows those that hint at faults (\"%d\" with a float); warn \"@off\" silences them.",

@@ -140,7 +140,7 @@ static char *read_file(const char *path, size_t *length)
     return text;
 }
 
-static void hash_includes(struct includes *in, const char *text);
+static void hash_includes(struct includes *in, const char *text, const char *path);
 
 static bool hash_file(struct includes *in, const char *folder, size_t folder_length, const char *name, size_t length)
 {
@@ -148,24 +148,28 @@ static bool hash_file(struct includes *in, const char *folder, size_t folder_len
     int n = snprintf(path, sizeof path, "%.*s/%.*s", (int)folder_length, folder, (int)length, name);
     if (n < 0 || (size_t)n >= sizeof path) return false;
     size_t size = 0;
-    char *text = read_file(*name == '/' ? path + folder_length + 1 : path, &size);
+    const char *whole = *name == '/' ? path + folder_length + 1 : path;
+    char *text = read_file(whole, &size);
     if (!text) return false;
     in->count++;
     rt_cache_hash_add(in->hash, path, (size_t)n);
     rt_cache_hash_add(in->hash, text, size);
     in->depth++;
-    if (in->depth < 16) hash_includes(in, text);
+    if (in->depth < 16) hash_includes(in, text, whole);
     in->depth--;
     free(text);
     return true;
 }
 
-/* Looked for where NVRTC looks: the working directory, then the folders that the user's options name. What is found in
- * the toolkit belongs to its version. */
-static void hash_include(struct includes *in, const char *name, size_t length)
+/* Looked for where NVRTC looks: the folder of the file at `path` that names it, the working directory, then the folders
+ * that the user's options name. What is found in the toolkit belongs to its version. */
+static void hash_include(struct includes *in, const char *path, const char *name, size_t length)
 {
     const struct rt_program *p = in->program;
-    if (in->count >= MAX_INCLUDES || hash_file(in, ".", 1, name, length)) return;
+    const char *slash = strrchr(path, '/');
+    if (in->count >= MAX_INCLUDES) return;
+    if (slash && hash_file(in, path, (size_t)(slash - path), name, length)) return;
+    if (hash_file(in, ".", 1, name, length)) return;
     for (size_t i = 0; i < p->option_count; i++) {
         const char *o = p->options[i];
         const char *folder = strncmp(o, "-I", 2) == 0 ? o + 2 : strncmp(o, "--include-path=", 15) == 0 ? o + 15 : NULL;
@@ -173,7 +177,8 @@ static void hash_include(struct includes *in, const char *name, size_t length)
     }
 }
 
-static void hash_includes(struct includes *in, const char *text)
+/* Those of a text, which is that of the file at `path`, "" for the source itself. */
+static void hash_includes(struct includes *in, const char *text, const char *path)
 {
     in->name_std |= rt_names_std(text);
     for (const char *s = text; (s = strstr(s, "include")); s += 7) {
@@ -183,7 +188,7 @@ static void hash_includes(struct includes *in, const char *text)
         const char *name = s + 7 + strspn(s + 7, " \t");
         if (*name != '"' && *name != '<') continue;
         size_t length = strcspn(name + 1, *name == '"' ? "\"\n" : ">\n");
-        if (length && length < 1024 && name[1 + length] != '\n') hash_include(in, name + 1, length);
+        if (length && length < 1024 && name[1 + length] != '\n') hash_include(in, path, name + 1, length);
     }
 }
 
@@ -194,7 +199,7 @@ static void hash_source(struct rt_program *p, struct rt_cache_hash *h)
     rt_cache_hash_start(h);
     rt_cache_hash_add(h, "ptx 2", 5);
     rt_cache_hash_add(h, p->text, strlen(p->text));
-    hash_includes(&in, p->text);
+    hash_includes(&in, p->text, "");
     p->names_std = in.name_std;
 }
 
