@@ -158,18 +158,26 @@ static enum rt_status refused(nvrtcResult result, const char *what, struct rt_er
                    nvrtc.GetErrorString(result));
 }
 
-static enum rt_status create(const struct rt_nvrtc_job *job, nvrtcProgram *program, struct rt_error *e)
+static int list_headers(const char **names, const char **texts)
 {
-    const char *names[RT_MOST_HEADERS], *texts[RT_MOST_HEADERS];
     int count = 0;
     for (const struct rt_header *h = rt_headers; h->name; h++, count++) {
         names[count] = h->name;
         texts[count] = h->text;
     }
+    return count;
+}
+
+static enum rt_status create(const struct rt_nvrtc_job *job, nvrtcProgram *program, struct rt_error *e)
+{
+    const char *names[RT_MOST_HEADERS], *texts[RT_MOST_HEADERS];
+    int count = list_headers(names, texts);
     nvrtcResult result = nvrtc.CreateProgram(program, job->source, RT_SOURCE_NAME, count, texts, names);
     for (size_t i = 0; result == NVRTC_SUCCESS && i < job->expression_count; i++) {
         result = nvrtc.AddNameExpression(*program, job->expressions[i]);
-        if (result != NVRTC_SUCCESS) return refused(result, job->expressions[i], e);
+        if (result == NVRTC_SUCCESS) continue;
+        nvrtc.DestroyProgram(program);
+        return refused(result, job->expressions[i], e);
     }
     return result == NVRTC_SUCCESS ? RT_OK : refused(result, "NVRTC", e);
 }
@@ -231,25 +239,20 @@ static enum rt_status compile_with(const struct rt_nvrtc_job *job, const char *c
     nvrtcProgram program = NULL;
     *out = (struct rt_nvrtc_result){0};
     enum rt_status status = create(job, &program, e);
-    if (status == RT_OK) {
-        double start = rt_now_ms();
-        rt_lend();
-        struct compiling c = {program, (int)count, options, NVRTC_ERROR_INTERNAL_ERROR};
-        const int fault = rt_guarded(compile_program, &c);
-        rt_lend_end();
-        if (fault) {
-            out->fault = fault;
-            return RT_COMPILE;
-        }
-        nvrtcResult result = c.result;
-        out->milliseconds = rt_now_ms() - start;
-        out->compiled = result == NVRTC_SUCCESS;
-        status = take_log(program, out, e);
-        if (status == RT_OK && !out->compiled && !*out->log) status = refused(result, "NVRTC", e);
-    }
+    if (status != RT_OK) return status;
+    double start = rt_now_ms();
+    rt_lend();
+    struct compiling c = {program, (int)count, options, NVRTC_ERROR_INTERNAL_ERROR};
+    out->fault = rt_guarded(compile_program, &c);
+    rt_lend_end();
+    if (out->fault) return RT_COMPILE;
+    out->milliseconds = rt_now_ms() - start;
+    out->compiled = c.result == NVRTC_SUCCESS;
+    status = take_log(program, out, e);
+    if (status == RT_OK && !out->compiled && !*out->log) status = refused(c.result, "NVRTC", e);
     if (status == RT_OK && out->compiled) status = take_image(program, job->want_cubin, out, e);
     if (status == RT_OK && out->compiled) status = take_lowered(program, job, out, e);
-    if (program) nvrtc.DestroyProgram(&program);
+    nvrtc.DestroyProgram(&program);
     if (status != RT_OK) rt_nvrtc_result_clear(out);
     return status;
 }

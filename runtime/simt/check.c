@@ -180,7 +180,8 @@ static void watch_one(struct simt_check *c, const struct function *f, uint32_t p
     const struct insn *i = &p->code[pc];
     const char *opcode = p->places[pc].opcode;
     const unsigned *grid = c->launch->grid;
-    if (is_known_constant(p, f, pc)) return;
+    bool early = i->memory == MEMORY_LOAD && p->places[pc].early;
+    if (early || is_known_constant(p, f, pc)) return;
     c->watch[pc] = (uint8_t)watched_of(p, i, opcode);
     if (c->watch[pc] == WATCH_TEXELS && !c->follows_texels) c->watch[pc] = WATCH_NOT;
     if (c->watch[pc] == WATCH_ACCESS || c->watch[pc] == WATCH_PIECES || c->watch[pc] == WATCH_FREE ||

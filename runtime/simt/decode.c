@@ -131,7 +131,7 @@ struct insn *simt_emit(struct decoder *d, op_function run)
                                 .ahead = d->in->ahead,
                                 .of_tiles = d->in->of_tiles,
                                 .used_bytes = d->in->used_bytes,
-                                .early = simt_is_early(d->f, d->in),
+                                .early = d->in->early || simt_is_early(d->f, d->in),
                                 .unsteady = d->unsteady && d->unsteady[index],
                                 .loose = d->loose && d->loose[index]};
         size_t length = strlen(d->in->opcode);

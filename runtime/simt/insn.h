@@ -174,8 +174,8 @@ struct place { /* where an instruction comes from */
     bool of_groups; /* these are as struct ptx_insn has them */
     bool ahead, of_tiles;
     uint32_t used_bytes;
-    bool early;         /* a division of which it is looked at afterwards whether it is wanted */
-    bool guesses;       /* a plain load of what a compare-and-swap then expects: decode_swaps.c */
+    bool early;   /* a division, or a load of shared memory, of which it is looked at afterwards whether it is wanted */
+    bool guesses; /* a plain load of what a compare-and-swap then expects: decode_swaps.c */
     bool among_atomics; /* an atomic in shared memory, or such a load: what else touches its variable is in another
                            epoch (decode_epochs.c) */
     bool unsteady;      /* a load of shared memory that differs from block to block, though the function is steady */

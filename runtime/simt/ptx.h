@@ -111,6 +111,7 @@ struct ptx_insn {
     bool ahead;          /* of code that loads the next element of a range before it looks whether there is one */
     bool of_tiles;       /* of code that compacts tile by tile, each waiting for a word of those before it */
     uint32_t used_bytes; /* of a load, by bits: those that the program looks at; 0: all */
+    bool early;          /* a load of which it is known later whether it is wanted: ptx_wanted.c */
 };
 
 struct ptx_func {
@@ -167,6 +168,9 @@ bool ptx_inline(struct ptx_module *m, struct rt_error *e);
 /* Gives each loop that adds to a register to which one before it adds, too, a register of its own. What the code
  * computes is the same, and more is known of it before a launch. False without memory. */
 bool ptx_split(struct ptx_module *m, struct rt_error *e);
+/* Marks loads of shared memory of which it is known later whether they are wanted, and puts others where they are, for
+ * the checks. What the code computes is the same. False without memory. */
+bool ptx_wanted(struct ptx_module *m, struct rt_error *e);
 /* Does the instruction certainly write its first operand, and read nothing by it, as bar.sync %r1 would? For others
  * nothing is lost but room. */
 bool ptx_overwrites(const struct ptx_insn *in);
