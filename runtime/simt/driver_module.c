@@ -106,6 +106,7 @@ void simt_drop_module(CUmodule m)
     while (f) {
         struct CUfunc_st *next = f->next;
         simt_handle_remove(f, SIMT_FUNCTION);
+        free(f->staged);
         free(f);
         f = next;
     }

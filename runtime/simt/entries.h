@@ -239,6 +239,7 @@ struct CUfunc_st {
     unsigned cluster[3]; /* blocks of a cluster; 0 when it has none of its own */
     bool large_clusters; /* it may have more blocks than any device takes */
     int cluster_policy;
+    struct simt_staged *staged; /* what a launch without arguments takes (libcuda/staged.c); NULL: nothing yet */
     struct CUfunc_st *next;
 };
 struct CUmod_st {

@@ -591,3 +591,49 @@ TEST(only_the_used_bytes_of_a_load_are_read)
     }
     stop();
 }
+
+/* As programs did before CUDA 4. */
+TEST(launches_take_what_was_set_before)
+{
+    start();
+    CUfunction f =
+        function_of(load("extern \"C\" __global__ void k(int *x, float f, int i) {\n"
+                         "  extern __shared__ int s[];\n"
+                         "  s[threadIdx.x] = 100 * blockIdx.x + 10 * blockIdx.y + threadIdx.y;\n"
+                         "  x[2 * (blockIdx.x + gridDim.x * blockIdx.y) + threadIdx.y] = s[threadIdx.x] + f * i;\n"
+                         "}\n"),
+                    "k");
+    CUdeviceptr x;
+    CUstream stream;
+    int out[8];
+    OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    OK(cuMemAlloc(&x, sizeof out));
+    OK(cuMemsetD8(x, 0, sizeof out));
+    CHECK_INT(cuLaunch(f), CUDA_ERROR_INVALID_VALUE); /* no block yet */
+    CHECK_INT(cuFuncSetBlockShape(f, 1, 0, 1), CUDA_ERROR_INVALID_VALUE);
+    OK(cuFuncSetBlockShape(f, 1, 2, 1));
+    OK(cuFuncSetSharedSize(f, sizeof(int)));
+    OK(cuParamSetv(f, 0, &x, sizeof x));
+    OK(cuParamSetf(f, 8, 0.5f));
+    OK(cuParamSeti(f, 12, 6));
+    CHECK_INT(cuParamSetv(f, -4, &x, sizeof x), CUDA_ERROR_INVALID_VALUE);
+    CHECK_INT(cuParamSetv(f, 4090, &x, sizeof x), CUDA_ERROR_INVALID_VALUE);
+    CHECK_INT(cuParamSetSize(f, 5000), CUDA_ERROR_INVALID_VALUE);
+    CHECK_INT(cuLaunchGrid(f, 2, 2), CUDA_ERROR_INVALID_VALUE); /* fewer bytes than the parameters have */
+    OK(cuParamSetSize(f, 16));
+    CHECK_INT(cuLaunchGrid(f, 2, 0), CUDA_ERROR_INVALID_VALUE);
+    OK(cuLaunchGrid(f, 2, 2));
+    OK(cuMemcpyDtoH(out, x, sizeof out));
+    for (int i = 0; i < 8; i++) CHECK_INT(out[i], 100 * (i / 2 % 2) + 10 * (i / 4) + i % 2 + 3);
+    OK(cuParamSeti(f, 12, 8));
+    OK(cuLaunchGridAsync(f, 1, 2, stream));
+    OK(cuStreamSynchronize(stream));
+    OK(cuMemcpyDtoH(out, x, sizeof out));
+    CHECK_INT(out[3], 10 + 1 + 4);
+    CHECK_INT(out[4], 10 + 3);
+    OK(cuLaunch(f));
+    OK(cuMemcpyDtoH(out, x, sizeof out));
+    CHECK_INT(out[1], 1 + 4);
+    CHECK_INT(cuFuncSetBlockShape(NULL, 1, 1, 1), CUDA_ERROR_INVALID_HANDLE);
+    stop();
+}
