@@ -197,8 +197,9 @@ static CUresult set_sampling(const CUDA_TEXTURE_DESC *d, struct simt_texture *t)
         t->normalized = true;
         t->address[0] = t->address[1] = CU_TR_ADDRESS_MODE_CLAMP;
     }
-    bool integers = !is_float(t->format) && (t->raw || simt_format_bytes(t->format) == 4);
-    return integers && t->filter == CU_TR_FILTER_MODE_LINEAR ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+    if (!is_float(t->format) && (t->raw || simt_format_bytes(t->format) == 4))
+        t->filter = CU_TR_FILTER_MODE_POINT; /* integers are not filtered; FFmpeg's scaler asks for it all the same */
+    return CUDA_SUCCESS;
 }
 
 /* Texels of an array read in another format of their size. Its axes stay as they are. */

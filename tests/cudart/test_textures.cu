@@ -50,6 +50,14 @@ TEST(a_texture_of_an_array)
     OK(cudaDestroyTextureObject(t));
     OK(cudaFreeArray(array));
     OK(cudaFree(out));
+    format = cudaCreateChannelDesc<unsigned char>();
+    OK(cudaMallocArray(&array, &format, w, h));
+    r.res.array.array = array;
+    REFUSES(cudaCreateTextureObject(&t, &r, &d, NULL), cudaErrorInvalidFilterSetting); // integers stay integers
+    d.readMode = cudaReadModeNormalizedFloat;
+    OK(cudaCreateTextureObject(&t, &r, &d, NULL));
+    OK(cudaDestroyTextureObject(t));
+    OK(cudaFreeArray(array));
     format.x = 24;
     REFUSES(cudaMallocArray(&array, &format, w, h), cudaErrorInvalidChannelDescriptor);
 }

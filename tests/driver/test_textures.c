@@ -96,6 +96,40 @@ TEST(textures_over_arrays)
     stop();
 }
 
+/* Integers that stay integers are not filtered. */
+TEST(a_filter_over_integers_changes_nothing)
+{
+    start();
+    CUfunction f = function_of(load("extern \"C\" __global__ void bytes(cudaTextureObject_t t, int *y) {\n"
+                                    "  y[threadIdx.x] = tex2D<unsigned char>(t, 0.45f * threadIdx.x, 0.5f);\n"
+                                    "}\n"),
+                               "bytes");
+    CUdeviceptr p, y;
+    CUtexObject t;
+    unsigned char row[W] = {7, 90, 200, 3};
+    int out[W];
+    OK(cuMemAlloc(&p, 512));
+    OK(cuMemsetD8(p, 0, 512));
+    OK(cuMemcpyHtoD(p, row, sizeof row));
+    OK(cuMemAlloc(&y, sizeof out));
+    CUDA_TEXTURE_DESC d = {.filterMode = CU_TR_FILTER_MODE_LINEAR, .flags = CU_TRSF_READ_AS_INTEGER}, got;
+    CUDA_RESOURCE_DESC r = {.resType = CU_RESOURCE_TYPE_PITCH2D,
+                            .res.pitch2D = {.devPtr = p,
+                                            .format = CU_AD_FORMAT_UNSIGNED_INT8,
+                                            .numChannels = 1,
+                                            .width = W,
+                                            .height = 1,
+                                            .pitchInBytes = 512}};
+    OK(cuTexObjectCreate(&t, &r, &d, NULL));
+    OK(cuTexObjectGetTextureDesc(&got, t));
+    CHECK_INT(got.filterMode, CU_TR_FILTER_MODE_LINEAR);
+    OK(cuLaunchKernel(f, 1, 1, 1, W, 1, 1, 0, NULL, (void *[]){&t, &y}, NULL));
+    OK(cuMemcpyDtoH(out, y, sizeof out));
+    for (int i = 0; i < W; i++) CHECK_INT(out[i], row[(int)(0.45f * (float)i)]);
+    OK(cuTexObjectDestroy(t));
+    stop();
+}
+
 /* Texels in another format of their size: the bits of a float as bytes, the last of them first of all its exponent. */
 TEST(textures_see_other_formats)
 {
@@ -348,7 +382,6 @@ TEST(what_textures_refuse)
     CHECK_INT(cuTexObjectCreate(&t, &r, &s, &view), CUDA_ERROR_NOT_SUPPORTED);
     OK(cuArrayCreate(&integers, &d));
     r.res.array.hArray = integers;
-    CHECK_INT(cuTexObjectCreate(&t, &r, &s, NULL), CUDA_ERROR_INVALID_VALUE); /* integers are not filtered */
     s.filterMode = (CUfilter_mode)7;
     CHECK_INT(cuTexObjectCreate(&t, &r, &s, NULL), CUDA_ERROR_INVALID_VALUE);
     s.filterMode = CU_TR_FILTER_MODE_POINT, s.flags = 0x8000;

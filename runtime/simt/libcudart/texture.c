@@ -139,6 +139,23 @@ static void write_resource(const CUDA_RESOURCE_DESC *from, struct cudaResourceDe
     X(disableTrilinearOptimization, CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION)                                            \
     X(seamlessCubemap, CU_TRSF_SEAMLESS_CUBEMAP)
 
+/* The driver takes a filter over integers for none, the runtime refuses it. */
+static cudaError_t check_filter(const CUDA_RESOURCE_DESC *r, const struct cudaTextureDesc *texture)
+{
+    CUarray_format format = r->resType == CU_RESOURCE_TYPE_LINEAR ? r->res.linear.format : r->res.pitch2D.format;
+    CUDA_ARRAY3D_DESCRIPTOR array;
+    if (texture->filterMode != cudaFilterModeLinear) return cudaSuccess;
+    if (r->resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY) return cudaSuccess; /* refused as such */
+    if (r->resType == CU_RESOURCE_TYPE_ARRAY) {
+        TRY((cudaError_t)cuArray3DGetDescriptor(&array, r->res.array.hArray));
+        format = array.Format;
+    }
+    bool words = format == CU_AD_FORMAT_UNSIGNED_INT32 || format == CU_AD_FORMAT_SIGNED_INT32,
+         floats = format == CU_AD_FORMAT_HALF || format == CU_AD_FORMAT_FLOAT;
+    bool integers = !floats && (words || texture->readMode == cudaReadModeElementType);
+    return integers ? cudaErrorInvalidFilterSetting : cudaSuccess;
+}
+
 cudaError_t cudart_new_texture(cudaTextureObject_t *object, const struct cudaResourceDesc *resource,
                                const struct cudaTextureDesc *texture, const struct cudaResourceViewDesc *view)
 {
@@ -146,6 +163,7 @@ cudaError_t cudart_new_texture(cudaTextureObject_t *object, const struct cudaRes
     CUDA_TEXTURE_DESC t = {0};
     if (!texture) return cudaErrorInvalidValue;
     TRY(read_resource(resource, &r));
+    TRY(check_filter(&r, texture));
     for (int i = 0; i < 3; i++) t.addressMode[i] = (CUaddress_mode)texture->addressMode[i];
     t.filterMode = (CUfilter_mode)texture->filterMode;
     if (texture->readMode == cudaReadModeElementType) t.flags |= CU_TRSF_READ_AS_INTEGER;
