@@ -33,6 +33,7 @@ struct blas_job {
     const struct kn_product *p;
     int ta, tb, lda, ldb;
     void *gemm;
+    void *vector; /* what is called instead for complex numbers with one row or one column; else NULL */
 };
 
 /* One stride is 1 and the other is what a leading dimension may be; gives both in BLAS's terms. */
@@ -68,6 +69,69 @@ static const void *complex_one(enum rt_dtype t)
     return t == RT_COMPLEX64 ? (const void *)one_f32 : one_f64;
 }
 
+static int step_of(int64_t stride)
+{
+    return stride > 0 && stride <= INT32_MAX ? (int)stride : 1; /* what else it can be is that of one element */
+}
+
+/* Adds the product of the last elements to one number, the sum of the others. */
+static void add_last(const struct kn_product *p, const struct operands *o)
+{
+    int64_t size = rt_dtypes[p->dtype].size, last = p->inner - 1;
+    struct rt_complex a = rt_load_complex(p->dtype, o->a + last * p->a_stride[1] * size);
+    struct rt_complex b = rt_load_complex(p->dtype, o->b + last * p->b_stride[0] * size);
+    struct rt_complex sum = rt_load_complex(p->dtype, o->c);
+    sum.re += a.re * b.re - a.im * b.im;
+    sum.im += a.re * b.im + a.im * b.re;
+    rt_store_complex(p->dtype, o->c, sum);
+}
+
+/* A vector by a matrix whose columns are to be added up: all rows but the last, then that one by a copy of the vector's
+ * last element with another behind it. */
+static void add_rows(kn_cgemv *gemv, const struct kn_product *p, int columns, const char *matrix, int leading,
+                     const char *vector, int step, void *to)
+{
+    const void *one = complex_one(p->dtype);
+    size_t size = rt_dtypes[p->dtype].size, rows = (size_t)p->inner - KN_BLAS_READS_ON;
+    double last[4] = {0};
+    memcpy(last, vector + rows * (size_t)step * size, size);
+    gemv(KN_BLAS_ROW_MAJOR, KN_BLAS_TRANSPOSED, (int)rows, columns, one, matrix, leading, vector, step, zero, to, 1);
+    gemv(KN_BLAS_ROW_MAJOR, KN_BLAS_TRANSPOSED, 1, columns, one, matrix + rows * (size_t)leading * size, leading, last,
+         1, rows ? one : zero, to, 1);
+}
+
+/* Of products of complex numbers with one row or one column: the function that reads the matrix as it lies. */
+static void *vector_function(const struct kn_product *p)
+{
+    bool both = p->rows == 1 && p->columns == 1, single = p->dtype == RT_COMPLEX64;
+    if (!rt_is_complex(p->dtype) || (p->rows > 1 && p->columns > 1)) return NULL;
+    return kn_blas(both     ? single ? "cblas_cdotu_sub" : "cblas_zdotu_sub"
+                   : single ? "cblas_cgemv"
+                            : "cblas_zgemv",
+                   NULL);
+}
+
+static void multiply_vector(const struct blas_job *j, const struct operands *o)
+{
+    const struct kn_product *p = j->p;
+    bool row = p->columns != 1;
+    const char *vector = row ? o->a : o->b, *matrix = row ? o->b : o->a;
+    int step = step_of(row ? p->a_stride[1] : p->b_stride[0]), leading = row ? j->ldb : j->lda;
+    if (p->rows == 1 && !row) {
+        ((kn_cdotu *)j->vector)((int)p->inner - KN_BLAS_READS_ON, o->a, step_of(p->a_stride[1]), o->b, step, o->c);
+        add_last(p, o);
+        return;
+    }
+    /* Of a matrix on the right the transpose is multiplied; it may be the one that is stored. */
+    bool stored_turned = (row ? j->tb : j->ta) == KN_BLAS_TRANSPOSED;
+    int64_t result = row ? p->columns : p->rows;
+    if (row != stored_turned)
+        add_rows((kn_cgemv *)j->vector, p, (int)result, matrix, leading, vector, step, o->c);
+    else
+        ((kn_cgemv *)j->vector)(KN_BLAS_ROW_MAJOR, KN_BLAS_PLAIN, (int)result, (int)p->inner, complex_one(p->dtype),
+                                matrix, leading, vector, step, zero, o->c, 1);
+}
+
 static void multiply_by_blas(void *context, size_t begin, size_t end, int worker)
 {
     const struct blas_job *j = context;
@@ -82,71 +146,12 @@ static void multiply_by_blas(void *context, size_t begin, size_t end, int worker
         else if (p->dtype == RT_FLOAT64)
             ((kn_dgemm *)j->gemm)(KN_BLAS_ROW_MAJOR, j->ta, j->tb, m, n, k, 1, (const double *)o.a, j->lda,
                                   (const double *)o.b, j->ldb, 0, (double *)o.c, n);
+        else if (j->vector)
+            multiply_vector(j, &o);
         else
             ((kn_cgemm *)j->gemm)(KN_BLAS_ROW_MAJOR, j->ta, j->tb, m, n, k, complex_one(p->dtype), o.a, j->lda, o.b,
                                   j->ldb, zero, o.c, n);
     }
-}
-
-static int step_of(int64_t stride)
-{
-    return stride > 0 && stride <= INT32_MAX ? (int)stride : 1; /* what else it can be is that of one element */
-}
-
-/* Adds the product of the last elements to one number, the sum of the others. */
-static void add_last(const struct kn_product *p)
-{
-    int64_t size = rt_dtypes[p->dtype].size, last = p->inner - 1;
-    struct rt_complex a = rt_load_complex(p->dtype, (const char *)p->a + last * p->a_stride[1] * size);
-    struct rt_complex b = rt_load_complex(p->dtype, (const char *)p->b + last * p->b_stride[0] * size);
-    struct rt_complex sum = rt_load_complex(p->dtype, p->c);
-    sum.re += a.re * b.re - a.im * b.im;
-    sum.im += a.re * b.im + a.im * b.re;
-    rt_store_complex(p->dtype, p->c, sum);
-}
-
-/* A vector by a matrix whose columns are to be added up: all rows but the last, then that one by a copy of the vector's
- * last element with another behind it. */
-static void add_rows(kn_cgemv *gemv, const struct kn_product *p, int columns, const char *matrix, int leading,
-                     const char *vector, int step)
-{
-    const void *one = complex_one(p->dtype);
-    size_t size = rt_dtypes[p->dtype].size, rows = (size_t)p->inner - KN_BLAS_READS_ON;
-    double last[4] = {0};
-    memcpy(last, vector + rows * (size_t)step * size, size);
-    gemv(KN_BLAS_ROW_MAJOR, KN_BLAS_TRANSPOSED, (int)rows, columns, one, matrix, leading, vector, step, zero, p->c, 1);
-    gemv(KN_BLAS_ROW_MAJOR, KN_BLAS_TRANSPOSED, 1, columns, one, matrix + rows * (size_t)leading * size, leading, last,
-         1, rows ? one : zero, p->c, 1);
-}
-
-/* A product of complex numbers with one row or one column, for which there are functions that read the matrix as it
- * lies. */
-static bool complex_vector(const struct blas_job *j)
-{
-    const struct kn_product *p = j->p;
-    bool row = p->columns != 1, both = p->rows == 1 && p->columns == 1, single = p->dtype == RT_COMPLEX64;
-    if (!rt_is_complex(p->dtype) || p->batches > 1 || (p->rows > 1 && row)) return false;
-    const void *vector = row ? p->a : p->b, *matrix = row ? p->b : p->a;
-    int step = step_of(row ? p->a_stride[1] : p->b_stride[0]), leading = row ? j->ldb : j->lda;
-    void *call = kn_blas(both     ? single ? "cblas_cdotu_sub" : "cblas_zdotu_sub"
-                         : single ? "cblas_cgemv"
-                                  : "cblas_zgemv",
-                         NULL);
-    if (!call) return false;
-    if (both) {
-        ((kn_cdotu *)call)((int)p->inner - KN_BLAS_READS_ON, p->a, step_of(p->a_stride[1]), p->b, step, p->c);
-        add_last(p);
-        return true;
-    }
-    /* Of a matrix on the right the transpose is multiplied; it may be the one that is stored. */
-    bool stored_turned = (row ? j->tb : j->ta) == KN_BLAS_TRANSPOSED;
-    int64_t result = row ? p->columns : p->rows;
-    if (row != stored_turned)
-        add_rows((kn_cgemv *)call, p, (int)result, matrix, leading, vector, step);
-    else
-        ((kn_cgemv *)call)(KN_BLAS_ROW_MAJOR, KN_BLAS_PLAIN, (int)result, (int)p->inner, complex_one(p->dtype), matrix,
-                           leading, vector, step, zero, p->c, 1);
-    return true;
 }
 
 /* Copies what is above the diagonal of an n x n matrix below it. */
@@ -215,12 +220,13 @@ static bool blas(const struct kn_product *p)
     if (!blas_operand(p->b_stride, p->inner, p->columns, &j.tb, &j.ldb)) return false;
     j.gemm = kn_blas(gemm_of(p->dtype), NULL);
     if (!j.gemm) return false;
+    j.vector = vector_function(p);
     bool spread = p->batches > 1 && each < LARGE;
     size_t grain = (size_t)(SMALL / each) + 1;
     kn_blas_threads(spread ? 1 : rt_thread_count());
     if (spread)
         rt_parallel_for((size_t)p->batches, grain, multiply_by_blas, &j);
-    else if (!complex_vector(&j) && !square(&j))
+    else if (!square(&j))
         multiply_by_blas(&j, 0, (size_t)p->batches, 0);
     return true;
 }

@@ -153,6 +153,20 @@ for _, device in ipairs(t.devices()) do
   end
 end
 
+t.host("vectors of a batch are multiplied with matrices and vectors that lie either way", function()
+  for _, dtype in ipairs { "complex64", "complex128" } do
+    local function half(rows, columns) return gpu.rand(6, rows, columns, "float64", "cpu") end
+    local function some(...) return gpu.complex(half(...), half(...)):to(dtype) end
+    local m, row, column = some(190, 180), some(1, 190), some(180, 1)
+    local turned, long, other = m:transpose(2, 3), some(1, 40000), some(40000, 1)
+    for _, p in ipairs { { row, m }, { m, column }, { column:transpose(2, 3), turned }, { turned, row:transpose(2, 3) }, { long, other } } do
+      local got = p[1]:matmul(p[2])
+      local want = (p[1]:unsqueeze(4) * p[2]:unsqueeze(2)):sum(3)
+      assert((got - want):abs():max() < 1e-4 * want:abs():max(), dtype)
+    end
+  end
+end)
+
 t.test("kernels take complex arrays and numbers", function()
   local k = gpu.kernel [[
     struct pair { double re, im; };
