@@ -74,6 +74,14 @@ def test_info(cli):
         assert word in r.stdout, word
 
 
+@pytest.mark.parametrize("folders, cache", [
+    ({"LUNARRAY_CACHE_DIR": "/own"}, "/own"), ({"XDG_CACHE_HOME": "/xdg"}, "/xdg/lunarray"), ({"HOME": "/home"}, "/home/.cache/lunarray"),
+    ({}, "none: HOME is not set (LUNARRAY_CACHE_DIR names a folder)")])
+def test_info_says_where_the_cache_is(cli, folders, cache):
+    r = cli("--info", **{"LUNARRAY_CACHE_DIR": "", "XDG_CACHE_HOME": "", "HOME": "", **folders})
+    assert f"  kernel cache  {cache}\n" in r.stdout
+
+
 def test_info_says_how_to_get_what_is_missing(cli, tmp_path):
     empty = tmp_path / "empty"
     empty.mkdir()

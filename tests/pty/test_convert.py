@@ -226,6 +226,30 @@ def test_to_a_page(cli, tmp_path):
     assert not (tmp_path / "ran").exists()
 
 
+@pytest.mark.parametrize("good, bad, why", [
+    ("collapsed=true", "collapsed=1", "true or false"),
+    ("scrolled=\"auto\"", "scrolled=\"always\"", "true, false or"), ("scrolled=false", "scrolled=0", "true, false or"),
+    ("jupyter={\"source_hidden\": true}", "jupyter=true", "an object, as in"),
+    ("execution={\"iopub.status.busy\": \"now\"}", "execution={\"iopub.status.busy\": 1}", "an object of texts"),
+    ("name=\"first\"", "name=\"\"", "a text that is not empty"), ("[raw] format=\"text/html\"", "[raw] format=3", "a text, as in"),
+    ("tags=[\"a\", \"b\"]", "tags=[\"a\", \"a\"]", "different texts"), ("tags=[]", "tags=[\"a,b\"]", "without commas")])
+def test_metadata_that_jupyter_finds_wrong(cli, tmp_path, good, bad, why):
+    (tmp_path / "good.lua").write_text(f"-- %% {good}\nx = 1\n")
+    convert(cli, "good.lua", "good.ipynb")
+    nbformat.validate(nbformat.read(tmp_path / "good.ipynb", as_version=4))
+    (tmp_path / "bad.lua").write_text(f"-- %% {bad}\nx = 1\n")
+    r = cli("convert", "bad.lua", "bad.ipynb")
+    assert r.returncode != 0 and f"bad.lua: line 1: {bad.split('] ')[-1].split('=')[0]} must be " in r.stderr and why in r.stderr
+    assert not (tmp_path / "bad.ipynb").exists()
+
+
+def test_markdown_of_a_page(cli, tmp_path):
+    (tmp_path / "a.md").write_text("~~out~~ one\ntwo\\\nthree\n\n---\n\n&copy; &amp; a <!-- not shown --> end\n")
+    convert(cli, "a.md", "a.html")
+    text = (tmp_path / "a.html").read_text()
+    assert "<del>out</del> one\ntwo<br>\nthree" in text and "<hr>" in text and "\u00a9 &amp; a " in text and "not shown" not in text.split("<body")[1]
+
+
 @pytest.mark.parametrize("words, why", [
     (["a.lua"], "usage"), (["good.lua", "b.txt"], "b.txt: nothing is converted to such a file; FILE.lua, FILE.ipynb or FILE.md becomes"),
     (["a.txt", "b.lua"], "a.txt: nothing is converted from such a file"), ([".lua", "b.lua"], "from such"), (["nowhere.lua", "b.ipynb"], "No such file"), (["bad.ipynb", "b.lua"], "not JSON"),

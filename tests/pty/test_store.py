@@ -6,6 +6,7 @@ import os
 import re
 
 import nbformat
+import pytest
 from nbformat import v4
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -60,6 +61,18 @@ def test_outputs_are_stored(cli, tmp_path):
     assert book.metadata.own == before.metadata.own and book.cells[0] == before.cells[0] and book.cells[-1] == before.cells[-1]
     assert [c.id for c in book.cells] == [c.id for c in before.cells] and [c.source for c in book.cells] == [c.source for c in before.cells]
     assert os.listdir(tmp_path).count("a.ipynb") == 1 and not [f for f in os.listdir(tmp_path) if "part" in f]
+
+
+@pytest.mark.parametrize("source, kept", [
+    ("print 'gone' display('gone, too') display.clear() print 'kept'", ["kept\n"]),
+    ("print 'gone' display.clear(true) print 'kept'", ["kept\n"]),
+    ("print 'kept' display.clear(true)", ["kept\n"]),
+    ("h = display('gone') display.clear() h:update('never') print 'kept'", ["kept\n"])])
+def test_what_is_cleared_is_not_stored(cli, tmp_path, source, kept):
+    path = tmp_path / "a.ipynb"
+    store(path, code(source))
+    assert cli("a.ipynb", "--inplace").returncode == 0
+    assert [o.get("text") for o in load(path).cells[0].outputs] == kept
 
 
 def test_a_second_run_changes_nothing(cli, tmp_path):
