@@ -7,17 +7,18 @@
 
 #define HOST_PART                                                                                                      \
     "the host's part of a program (main, cudaMalloc, cudaMemcpy, <<<...>>>) is not compiled: it is Lua's, see ?cuda"
-#define PRINTF   "a kernel prints by printf(\"%f\\n\", x)"
-#define PARTS    "they have parts: threadIdx.x, blockIdx.x, blockDim.x"
-#define INDEX    "a thread's index is blockIdx.x * blockDim.x + threadIdx.x"
-#define RANDOM   "kernels have curand_uniform(&state), of <curand_kernel.h>, or get an array of gpu.random.uniform"
-#define SYNC     "it has _sync in its name, and the lanes that come here first: __shfl_down_sync(0xffffffff, x, 16)"
-#define VECTOR   "vectors have no operators: write them for .x, .y, ..."
-#define ELEMENT  "an array is a pointer here; its elements are x[i]"
-#define FOR      "a loop is for (int i = 0; i < n; i++) { ... }"
-#define C_KERNEL "kernels are CUDA C: __global__ void f(int n, float *x) { ... }"
-#define WHOLE    "atomic functions are of 4 and 8 bytes: let what is updated be an array of int"
-#define RETURNS  "a kernel returns nothing: its results go into arrays"
+#define LIBRARIES "CUDA's libraries are called from the host, in Lua as gpu.matmul, gpu.linalg, gpu.sparse, gpu.fft"
+#define PRINTF    "a kernel prints by printf(\"%f\\n\", x)"
+#define PARTS     "they have parts: threadIdx.x, blockIdx.x, blockDim.x"
+#define INDEX     "a thread's index is blockIdx.x * blockDim.x + threadIdx.x"
+#define RANDOM    "kernels have curand_uniform(&state), of <curand_kernel.h>, or get an array of gpu.random.uniform"
+#define SYNC      "it has _sync in its name, and the lanes that come here first: __shfl_down_sync(0xffffffff, x, 16)"
+#define VECTOR    "vectors have no operators: write them for .x, .y, ..."
+#define ELEMENT   "an array is a pointer here; its elements are x[i]"
+#define FOR       "a loop is for (int i = 0; i < n; i++) { ... }"
+#define C_KERNEL  "kernels are CUDA C: __global__ void f(int n, float *x) { ... }"
+#define WHOLE     "atomic functions are of 4 and 8 bytes: let what is updated be an array of int"
+#define RETURNS   "a kernel returns nothing: its results go into arrays"
 #define TEXTURE                                                                                                        \
     "a texture is a parameter, cudaTextureObject_t t, that gpu.texture(x) makes; an element is tex2D<float>(t, x, y)"
 
@@ -41,6 +42,8 @@ static const struct {
      "it needs #include <cuComplex.h>; cuda::std::complex<double>, of <cuda/std/complex>, has operators"},
     {"identifier \"complex\" is undefined", "", "it is cuda::std::complex<float>, of #include <cuda/std/complex>"},
     {"identifier \"cuda", "is undefined", HOST_PART},
+    {"identifier \"cublas", "is undefined", LIBRARIES},
+    {"identifier \"cusparse", "is undefined", LIBRARIES},
     {"At end of source: error: expected a \"]\"", "",
      "in Lua ]] ends the string, in x[y[i]] too: write gpu.kernel [=[ ... ]=]"},
     {"identifier \"local\" is undefined", "", "kernels are CUDA C, not Lua: int i = threadIdx.x;"},
