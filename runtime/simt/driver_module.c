@@ -74,7 +74,7 @@ static CUresult result_of(enum rt_status status)
 static CUresult load_text(const char *text, struct simt_program **out, struct rt_error *e)
 {
     struct ptx_module *ptx = ptx_parse(text, strlen(text), e);
-    if (ptx && ptx_inline(ptx, e) && ptx_split(ptx, e) && ptx_wanted(ptx, e)) {
+    if (ptx && ptx_inline(ptx, e) && ptx_order(ptx, e) && ptx_split(ptx, e) && ptx_wanted(ptx, e)) {
         simt_lock();
         *out = simt_program_new(ptx, e);
         simt_unlock();

@@ -165,6 +165,9 @@ void ptx_free(struct ptx_module *m);
 /* Puts the bodies of the toolkit's own small functions, such as __internal_accurate_pow, where they are called: what
  * they compute is the same, and code without calls is what can be generated for. False without memory. */
 bool ptx_inline(struct ptx_module *m, struct rt_error *e);
+/* Puts blocks before what they lead to, loops aside, where a compiler has not: what the code computes is the same.
+ * False without memory. */
+bool ptx_order(struct ptx_module *m, struct rt_error *e);
 /* Gives each loop that adds to a register to which one before it adds, too, a register of its own. What the code
  * computes is the same, and more is known of it before a launch. False without memory. */
 bool ptx_split(struct ptx_module *m, struct rt_error *e);

@@ -41,6 +41,32 @@ TEST(extern_shared_arrays_with_a_length)
     stop();
 }
 
+/* A loop's end stands before its beginning, as LLVM places blocks: lanes that come to it early wait for the others. */
+TEST(lanes_meet_at_the_end_of_a_loop_that_stands_before_it)
+{
+    start();
+    CUmodule m = load_text(HEAD ".visible .entry k(\n\t.param .u64 p,\n\t.param .u32 n\n)\n{\n"
+                                "\t.reg .pred %p<3>;\n\t.reg .b32 %r<8>;\n\t.reg .b64 %rd<4>;\n\n"
+                                "\tld.param.u64 %rd1, [p];\n\tld.param.u32 %r6, [n];\n\tmov.u32 %r1, %tid.x;\n"
+                                "\tmov.u32 %r2, 0;\n\tmov.u32 %r5, 0;\n\tbra.uni $L__BB0_3;\n"
+                                "$L__BB0_1:\n\tred.add.u32 [%rd1], 1;\n"
+                                "$L__BB0_2:\n\tadd.s32 %r2, %r2, 1;\n\tsetp.lt.s32 %p1, %r2, %r6;\n"
+                                "\t@%p1 bra $L__BB0_3;\n\tbra.uni $L__BB0_4;\n"
+                                "$L__BB0_3:\n\tactivemask.b32 %r3;\n\tpopc.b32 %r4, %r3;\n\tadd.s32 %r5, %r5, %r4;\n"
+                                "\tsetp.ne.s32 %p2, %r1, 0;\n\t@%p2 bra $L__BB0_2;\n\tbra.uni $L__BB0_1;\n"
+                                "$L__BB0_4:\n\tmul.wide.u32 %rd2, %r1, 4;\n\tadd.s64 %rd3, %rd1, %rd2;\n"
+                                "\tst.u32 [%rd3+4], %r5;\n\tret;\n}\n");
+    CUdeviceptr x;
+    int n = 100, out[33];
+    OK(cuMemAlloc(&x, sizeof out));
+    OK(cuMemsetD32(x, 0, 33));
+    OK(cuLaunchKernel(function_of(m, "k"), 1, 1, 1, 32, 1, 1, 0, NULL, (void *[]){&x, &n}, NULL));
+    OK(cuMemcpyDtoH(out, x, sizeof out));
+    CHECK_INT(out[0], n);
+    for (int i = 0; i < 32; i++) CHECK_INT(out[i + 1], 32 * n);
+    stop();
+}
+
 /* Parts of a parameter by a register that holds its address, of one or of either parameter. */
 TEST(parameters_by_a_register)
 {
