@@ -130,7 +130,7 @@ struct ptx_func {
     struct ptx_insn *insns;
     size_t insn_count;
     struct ptx_label {
-        char *name;
+        char *name;  /* as it stands there: labels of inner scopes may share one */
         size_t insn; /* index; insn_count when the label stands at the end */
     } * labels;
     size_t label_count;

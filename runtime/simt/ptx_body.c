@@ -256,9 +256,8 @@ static bool read_label(struct ptx_parser *p, const struct ptx_name *name)
     if (ptx_is_dot(p, "callprototype") || ptx_is_dot(p, "calltargets")) return ptx_skip_statement(p);
     if (!add_symbol(p, name, SYMBOL_LABEL, f->label_count, 1)) return false;
     f->labels = ptx_grow(p, f->labels, f->label_count, &p->label_room, sizeof *f->labels);
-    char *text = unique_name(p, name, -1);
-    if (!f->labels || !text) return false;
-    f->labels[f->label_count++] = (struct ptx_label){.name = text, .insn = f->insn_count};
+    if (!f->labels) return false;
+    f->labels[f->label_count++] = (struct ptx_label){.name = (char *)name->text, .insn = f->insn_count};
     return true;
 }
 

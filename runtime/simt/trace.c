@@ -15,6 +15,7 @@ struct tracer {
     uint64_t block;  /* the one that is traced */
     bool *in_source; /* by pc: an instruction of the source's own file */
     bool *jumps;     /* by pc: where control does not go straight on */
+    bool *joins;     /* by pc: what the compiler adds where ways meet, of no line of its own */
     uint32_t *seen;  /* by pc: the step that ran it last */
     bool failed;     /* out of memory */
 
@@ -23,7 +24,7 @@ struct tracer {
     int line;
     uint32_t lanes, last_pc;
     const struct frame *frame;
-    bool works; /* it did more than jump */
+    bool works; /* it did more than jump, and copy where ways meet */
 };
 
 /* ---- steps ---- */
@@ -39,28 +40,40 @@ static struct simt_trace_step *add_step(struct simt_trace *out)
     return &out->steps[out->step_count++];
 }
 
-/* The step at hand is over: keeps it with what it changed. */
+static bool read_changes(struct tracer *t, const struct warp *w)
+{
+    uint32_t last = t->watch.program->places[t->last_pc].index, position = t->jumps[t->last_pc] ? last : last + 1;
+    return simt_watch_read(&t->watch, w, t->frame, last, position, t->lanes, t->number, t->out) &&
+           simt_shared_read(&t->shared, w, t->out);
+}
+
+/* The step at hand is over: keeps it with what it changed. One that only copies is a step if that shows. */
 static void end_step(struct tracer *t, const struct warp *w)
 {
     struct simt_trace *out = t->out;
-    if (!t->number || t->failed || t->line <= 0 || !t->works) return;
-    out->all_steps++;
+    if (!t->number || t->failed || t->line <= 0) return;
     bool keep = out->step_count < out->limit;
-    struct simt_trace_step *step = keep ? add_step(out) : NULL;
-    t->failed = keep && !step;
-    if (!step) return;
-    uint32_t last = t->watch.program->places[t->last_pc].index;
-    *step = (struct simt_trace_step){.line = t->line,
-                                     .lanes = t->lanes,
-                                     .function = out->functions[t->frame->function - t->watch.program->functions],
-                                     .depth = (uint32_t)t->frame->depth,
-                                     .first_value = out->value_count,
-                                     .first_cell = out->cell_count};
-    t->failed = !simt_watch_read(&t->watch, w, t->frame, last, t->jumps[t->last_pc] ? last : last + 1, t->lanes,
-                                 t->number, out) ||
-                !simt_shared_read(&t->shared, w, out);
-    step->value_count = out->value_count - step->first_value;
-    step->cell_count = out->cell_count - step->first_cell;
+    struct simt_trace_step step = {.line = t->line,
+                                   .lanes = t->lanes,
+                                   .function = out->functions[t->frame->function - t->watch.program->functions],
+                                   .depth = (uint32_t)t->frame->depth,
+                                   .first_value = out->value_count,
+                                   .first_cell = out->cell_count};
+    if ((keep || !t->works) && !read_changes(t, w)) {
+        t->failed = true;
+        return;
+    }
+    step.value_count = out->value_count - step.first_value;
+    step.cell_count = out->cell_count - step.first_cell;
+    if (!t->works && !step.value_count) return;
+    out->all_steps++;
+    if (!keep) {
+        out->value_count = step.first_value;
+        return;
+    }
+    struct simt_trace_step *kept = add_step(out);
+    t->failed = !kept;
+    if (kept) *kept = step;
 }
 
 static bool is_traced(const struct tracer *t, const struct worker *k)
@@ -75,6 +88,7 @@ static enum event before(struct simt_observer *o, struct warp *w, const struct i
     const struct split *s = &w->splits[w->current];
     if (t->in_source[w->pc]) {
         int line = t->watch.program->places[w->pc].line;
+        if (t->joins[w->pc] && line != t->line) line = 0;
         bool same = t->number && t->frame == s->frame && t->lanes == s->mask &&
                     (line == t->line || !line || !t->line) && t->seen[w->pc] != t->number;
         if (!same) {
@@ -88,7 +102,7 @@ static enum event before(struct simt_observer *o, struct warp *w, const struct i
         } else if (line) {
             t->line = line;
         }
-        t->works |= i->run != simt_op_bra || i->guard != SLOT_TRUE;
+        t->works |= !t->joins[w->pc] && (i->run != simt_op_bra || i->guard != SLOT_TRUE);
         t->seen[w->pc] = t->number;
         t->last_pc = w->pc;
     }
@@ -118,14 +132,44 @@ static bool ends_with(const char *text, const char *end)
     return n >= m && !strcmp(text + n - m, end);
 }
 
+/* A copy between registers, a jump, or the end of a function with a result. */
+static bool is_join(const struct ptx_func *f, const struct ptx_insn *in)
+{
+    bool copy = !strcmp(in->opcode, "mov") && in->operand_count == 2 && in->operands[1].kind == PTX_OP_REG;
+    bool result = !strcmp(in->opcode, "st") && in->mod_count > 0 && !strcmp(in->mods[0], "param");
+    bool end = f->return_count > 0 && (result || !strcmp(in->opcode, "ret"));
+    return in->guard < 0 && (copy || end || !strcmp(in->opcode, "bra"));
+}
+
+/* Where ways meet, the compiler copies registers and returns, without a .loc: the line that these seem to have is the
+ * one that happens to stand before them in the text. They belong to where one comes from, which is the step at hand. */
+static bool find_joins(struct tracer *t, const struct function *f, const struct ptx_func *ptx)
+{
+    bool *joins = rt_calloc(ptx->insn_count + 1, sizeof *joins);
+    if (!joins) return false;
+    for (size_t k = 0; k < ptx->label_count; k++) joins[ptx->labels[k].insn] = true;
+    joins[0] = false;
+    for (size_t n = 1; n < ptx->insn_count; n++) {
+        const struct ptx_insn *in = &ptx->insns[n];
+        joins[n] = (joins[n] || joins[n - 1]) && is_join(ptx, in) && in->source_line == in[-1].source_line;
+    }
+    for (uint32_t pc = f->start; pc < f->end; pc++) {
+        uint32_t index = t->watch.program->places[pc].index;
+        t->joins[pc] = index < ptx->insn_count && joins[index];
+    }
+    free(joins);
+    return true;
+}
+
 static bool prepare(struct tracer *t, const struct simt_program *p)
 {
     struct simt_trace *out = t->out;
     t->in_source = rt_calloc(p->code_count + 1, sizeof *t->in_source);
     t->jumps = rt_calloc(p->code_count + 1, sizeof *t->jumps);
+    t->joins = rt_calloc(p->code_count + 1, sizeof *t->joins);
     t->seen = rt_calloc(p->code_count + 1, sizeof *t->seen);
     out->functions = rt_calloc(p->function_count + 1, sizeof *out->functions);
-    if (!t->in_source || !t->jumps || !t->seen || !out->functions) return false;
+    if (!t->in_source || !t->jumps || !t->joins || !t->seen || !out->functions) return false;
     for (uint32_t pc = 0; pc < p->code_count; pc++) {
         const struct place *at = &p->places[pc];
         op_function run = p->code[pc].run;
@@ -133,6 +177,8 @@ static bool prepare(struct tracer *t, const struct simt_program *p)
         t->in_source[pc] = file && ends_with(file, out->file);
         t->jumps[pc] = run == simt_op_bra || run == simt_op_brx || run == simt_op_ret || run == simt_op_exit;
     }
+    for (uint32_t f = 0; f < p->function_count; f++)
+        if (!find_joins(t, &p->functions[f], &t->watch.module->funcs[f])) return false;
     for (; out->function_count < p->function_count; out->function_count++) {
         out->functions[out->function_count] = rt_strdup(p->functions[out->function_count].name);
         if (!out->functions[out->function_count]) return false;
@@ -183,6 +229,7 @@ static bool run(struct simt_study *s, const struct simt_launch *l, struct simt_f
     simt_shared_close(&t.shared, out);
     free(t.in_source);
     free(t.jumps);
+    free(t.joins);
     free(t.seen);
     simt_program_free(program);
     ptx_free(module);

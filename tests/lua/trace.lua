@@ -79,6 +79,79 @@ t.test("lanes part and meet, and variables change", function()
   t.eq(y[1], 1.0 + 2.0) -- the other block ran, too
 end)
 
+-- Lines from the kernel's first one, lanes as hexadecimal digits, and what changed, step by step.
+local function walk(steps, first)
+  local list = {}
+  for i, s in ipairs(steps) do list[i] = ("%d %x %s"):format(s.line - first, s.mask, table.concat(s.changed, " ")):gsub(" $", "") end
+  return list
+end
+
+t.test("what did not run is not shown where ways meet", function()
+  local first, k = line(), gpu.kernel [[
+    __global__ void chain(int *x) {
+      int v = 0;
+      if (threadIdx.x % 2)
+        v = 5;
+      else if (threadIdx.x > 99)
+        v = -1;
+      x[threadIdx.x] = v;
+    }
+  ]]
+  t.same(walk(gpu.trace(k, 1, 8)(gpu.zeros(8, "int32")), first), { "1 ff x", "2 ff v", "3 ff", "4 aa v", "5 55", "7 ff", "8 ff" })
+  first, k = line(), gpu.kernel [[
+    __device__ int within(int v, int low, int high) {
+      if (v < low)
+        return low;
+      if (v > high)
+        return high;
+      return v;
+    }
+    __global__ void bound(int *x) {
+      int i = threadIdx.x;
+      int lo = 0, hi = 7;
+      while (lo < hi) {
+        int mid = (lo + hi) / 2;
+        if (mid < i)
+          lo = mid + 1;
+        else
+          hi = mid;
+      }
+      x[i] = within(lo, 2, 5);
+    }
+  ]]
+  t.same(walk(gpu.trace(k, 1, 4)(gpu.zeros(8, "int32")), first), { "8 f x", "9 f i", "10 f lo hi",
+    "11 f", "12 f mid", "13 f", "16 f hi",
+    "11 f", "12 f mid", "13 f", "14 c lo", "16 3 hi",
+    "11 f", "12 f mid", "13 f", "14 a lo", "16 5 hi",
+    "11 f", "18 f", "1 f v low high", "2 f", "3 3", "4 c", "6 c", "18 f", "19 f" })
+end)
+
+t.test("a variable changes where it is written, with calls in the kernel", function()
+  local first, k = line(), gpu.kernel [[
+    __device__ int twice(int a) {
+      return 2 * a;
+    }
+    __global__ void count(int *x) {
+      int i = threadIdx.x;
+      int steps = 0;
+      while (i > 1) {
+        i--;
+        steps++;
+      }
+      if (threadIdx.x % 2)
+        steps = twice(i);
+      else if (threadIdx.x > 8)
+        steps = -1;
+      x[threadIdx.x] = steps;
+    }
+  ]]
+  local steps = gpu.trace(k, 1, 4)(gpu.zeros(4, "int32"))
+  for _, s in ipairs(at(steps, "steps++")) do t.same(s.changed, { "steps" }) end
+  for _, s in ipairs(at(steps, "while")) do t.same(s.changed, {}) end
+  t.eq(at(steps, "steps++")[2].values.steps, 2)
+  t.eq(walk(steps, first)[4], "7 f")
+end)
+
 t.test("the other block's and warp's values", function()
   local k = gpu.kernel [[
     __global__ void where(int *out) {
