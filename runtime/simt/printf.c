@@ -1,4 +1,5 @@
 /* The functions that device code calls and nobody defines: vprintf, __assertfail, malloc and free. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -220,6 +221,7 @@ static bool print_conversion(struct text *t, struct arguments *a, struct convers
     case 'A':
         if (!next_value(a, 8, &v)) return false;
         memcpy(&x, &v, 8);
+        if (isnan(x)) x = NAN; /* the sign is the host's: a GPU's NaN of floats has none */
         sprintf(c->spec + c->length, "%c", c->kind);
         n = snprintf(field, sizeof field, c->spec, x);
         break;

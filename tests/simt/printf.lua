@@ -95,6 +95,14 @@ gpu.synchronize()]=])
   t.eq(got, "    42|42    |3.14|   2.718|42   \n%|100%\n42 x 1.000000\nplain\n3 0\n(null)\n" .. numbers:gsub(",", "") .. " \n")
 end)
 
+t.test("what no number is has no sign", function()
+  local got = output_of([=[
+local k = gpu.kernel [[__global__ void k(float *x) { printf("%f %5.1f %e|%G\n", x[0] / x[0], sqrtf(x[0] - 1), x[1] - x[1], (double)(x[1] * x[0])); }]]
+k(1, 1)(gpu.array({0, math.huge}))
+gpu.synchronize()]=])
+  t.eq(got, "nan   nan nan|NAN\n")
+end)
+
 t.test("an endless width is cut, a line longer than any buffer is not", function()
   local got = output_of([=[
 local k = gpu.kernel [[__global__ void k(int n) { printf("%99999999d|\n", n); for (int i = 0; i < 3; i++) printf("%1000d", i); }]]
