@@ -174,9 +174,29 @@ static void describe_barrier(const struct simt_report *r, struct rt_report *out)
              r->exited ? ", and let no thread return before it" : "");
 }
 
+static void describe_read(const struct simt_report *r, unsigned lane, struct rt_report *out)
+{
+    unsigned read = r->reads - 1;
+    bool named = r->lanes >> read & 1;
+    int n = snprintf(out->message, sizeof out->message, "lane %u reads lane %u, which ", lane, read);
+    const char *way = !named ? "the mask must name all lanes that take part, and those must come here"
+                      : r->exited
+                          ? "let no thread return before, and those without work give what changes nothing, such as 0"
+                          : "make blocks of whole warps, or give a smaller width";
+    if (named)
+        snprintf(out->message + n, sizeof out->message - (size_t)n, r->exited ? "has ended" : "has no thread");
+    else
+        snprintf(out->message + n, sizeof out->message - (size_t)n, "is not in its mask 0x%08x", r->lanes);
+    snprintf(out->hint, sizeof out->hint, "what it gets is undefined: %s", way);
+}
+
 static void describe_lane(const struct rt_scene *x, const struct simt_report *r, struct rt_report *out)
 {
     unsigned lane = linear(x, out->first.thread) % 32;
+    if (r->reads) {
+        describe_read(r, lane, out);
+        return;
+    }
     if (r->has_other) {
         snprintf(out->message, sizeof out->message,
                  "lane %u waits here with the mask 0x%08x for lane %u, which is in line %d", lane, r->lanes,

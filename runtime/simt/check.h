@@ -63,10 +63,11 @@ struct simt_report {
     bool across_warps, across_blocks; /* CHECK_RACE: seen between threads of different ones */
     bool in_grid;                     /* CHECK_RACE: the launch has several blocks */
     enum simt_under_way under_way;    /* CHECK_RACE: the first is a copy that the other thread has not waited for */
-    bool of_block;           /* CHECK_RACE: of two atomic or volatile accesses, one of block scope, by two blocks */
-    bool in_cluster;         /* of shared memory that blocks of a cluster touch */
-    bool by_way;             /* CHECK_BARRIER, exited: the other's line is where it parted, not where it ended */
-    bool exited;             /* CHECK_BARRIER: the other thread has ended, at its line; CHECK_ABSENT: a block */
+    bool of_block;   /* CHECK_RACE: of two atomic or volatile accesses, one of block scope, by two blocks */
+    bool in_cluster; /* of shared memory that blocks of a cluster touch */
+    bool by_way;     /* CHECK_BARRIER, exited: the other's line is where it parted, not where it ended */
+    bool exited; /* CHECK_BARRIER: the other thread has ended, at its line; CHECK_ABSENT: a block; CHECK_LANE: that lane
+                  */
     bool in_heap;            /* near what malloc gave out in a kernel */
     bool freed_twice;        /* CHECK_FREE: what malloc gave, which had been freed, by the other one if known */
     struct simt_party given; /* in_heap: where malloc was called, without a thread; line 0: not known */
@@ -82,6 +83,7 @@ struct simt_report {
     bool dynamic;            /* the variable has the shared memory that the launch gives */
     const char *symbol;      /* its name when it is a variable of the program (as in the PTX), else NULL */
     uint32_t lanes;          /* CHECK_LANE: the mask that the thread gave */
+    uint32_t reads;          /* CHECK_LANE: 1 + the lane that it reads, which takes no part; 0: it is about another */
     uint64_t count;          /* how often it was seen */
 };
 

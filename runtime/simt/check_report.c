@@ -135,7 +135,7 @@ static uint64_t mix(uint64_t h, uint64_t v)
 static uint64_t key_of(const struct simt_report *r)
 {
     const struct simt_party *p[2] = {&r->first, &r->other};
-    uint64_t h = mix(r->kind, r->space);
+    uint64_t h = mix(mix(r->kind, r->space), r->reads > 0);
     for (int k = 0; k < 1 + r->has_other; k++)
         h = mix(mix(mix(h, (uint64_t)p[k]->line), (uint64_t)(uintptr_t)p[k]->file), p[k]->access);
     h = mix(h, r->exited);

@@ -566,6 +566,17 @@ static void report_unwritten(const struct access *a, unsigned lane)
     simt_check_report(a->check, &r);
 }
 
+/* Those that stand for others that read the same place, and these. */
+static void report_lanes(const struct access *a, uint32_t m, uint32_t lacking)
+{
+    EACH_LANE(l, m)
+    {
+        bool same = lacking >> l & 1;
+        EACH_LANE_OF(k, a->kind == ACCESS_READ ? lacking : 0) same |= a->at[k] == a->at[l];
+        if (same) report_unwritten(a, l);
+    }
+}
+
 void simt_shared_touch(const struct access *a, uint32_t m)
 {
     const struct tags *t = &a->block->tags;
@@ -578,12 +589,14 @@ void simt_shared_touch(const struct access *a, uint32_t m)
     m &= ~simt_bulk_meet(a, m, true);
     if (!m) return;
     uint32_t reading = a->kind == ACCESS_READ ? simt_race_distinct(a, m) : a->kind == ACCESS_ATOMIC ? m : 0;
+    uint32_t lacking = 0;
     EACH_LANE(l, reading)
     {
         bool unwritten = is_lacking(a, a->at[l]) && !a->check->untracked;
-        if (unwritten && !simt_reach_written(a->block, a->at[l], a->bytes)) report_unwritten(a, l);
+        if (unwritten && !simt_reach_written(a->block, a->at[l], a->bytes)) lacking |= 1u << l;
         if (a->kind == ACCESS_ATOMIC) set_written(a->block, a->at[l], a->bytes);
     }
+    if (lacking) report_lanes(a, m, lacking);
     simt_race_touch(a, m, true);
     if (a->kind == ACCESS_WRITE) EACH_LANE(l, m) set_written(a->block, a->at[l], a->bytes);
 }

@@ -480,10 +480,29 @@ bool simt_check_meets_again(struct warp *w, const uint32_t *masks)
     return true;
 }
 
+/* Shuffles that read a lane which takes no part get what is undefined. Those that count up or down are passed over:
+ * reductions and scans over fewer lanes than 32 read past their end, in lanes whose result nobody uses. */
+static void check_reads(struct simt_check *c, const struct warp *w, const uint32_t *masks, uint32_t m)
+{
+    uint32_t from[SIMT_WARP], inside, here = w->alive & w->threads;
+    if ((!masks && here == FULL) || !simt_shuffle_reads(w, &w->code[w->pc], from, &inside)) return;
+    EACH_LANE(l, m & inside)
+    {
+        uint32_t mask = masks ? masks[l] : FULL;
+        if (mask & here & 1u << from[l]) continue;
+        struct simt_report r = {.kind = CHECK_LANE,
+                                .lanes = mask,
+                                .reads = 1 + from[l],
+                                .exited = w->threads >> from[l] & 1,
+                                .first = simt_party_at(w, w->pc, l, ACCESS_NONE)};
+        simt_check_report(c, &r);
+    }
+}
+
 void simt_check_warp_sync(struct simt_observer *o, struct warp *w, const uint32_t *masks, uint32_t m, bool orders)
 {
     struct block *b = w->worker->observed;
-    (void)o;
+    if (!orders) check_reads((struct simt_check *)o, w, masks, m);
     if (!orders || (masks && m == FULL && simt_check_meets_again(w, masks))) return;
     simt_readers_part(b);
     simt_steady_leave(b);

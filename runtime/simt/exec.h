@@ -440,6 +440,8 @@ enum event simt_sync(struct warp *w, const uint32_t *masks, uint32_t m, uint32_t
 /* Is it one of these, or does it look at which lanes run? */
 bool simt_is_exchange(op_function run);
 bool simt_is_warp_sync(op_function run); /* the barrier of lanes */
+/* Is it a shuffle by lane or by xor? Then the lane that each of the warp at hand reads, and those whose is in range. */
+bool simt_shuffle_reads(const struct warp *w, const struct insn *i, uint32_t from[SIMT_WARP], uint32_t *inside);
 /* __syncwarp() where it is known that all 32 lanes are here and named. */
 void simt_whole_sync(struct warp *w);
 /* Lets lanes go on that wait at bar.warp.sync instructions of different lines. True when there were some. */

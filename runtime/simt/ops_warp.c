@@ -142,8 +142,8 @@ static enum event op_shfl(char *R, const struct insn *i, uint32_t m, struct warp
         for (uint32_t l = 0; l < SIMT_WARP; l++) out[l] = a[from[l]];
         memcpy(d, out, sizeof out);
     } else {
-        /* What a lane that takes no part would give is undefined, and harmless where nobody uses it: reductions over
-         * fewer lanes than 32 read past their end. The reader gets its own value, as it does out of range. */
+        /* What a lane that takes no part would give is undefined. The reader gets its own value, as it does out of
+         * range. */
         for (uint32_t l = 0; l < SIMT_WARP; l++) out[l] = a[masks[l] & real & 1u << from[l] ? from[l] : l];
         give(w, d, out, ready);
     }
@@ -283,6 +283,14 @@ static const struct op_row rows[] = {
     {"+elect", "", op_elect, NULL, 0},         {"+activemask", "", op_activemask, NULL, 0},
 };
 const struct op_table simt_ops_warp = {rows, sizeof rows / sizeof *rows};
+
+bool simt_shuffle_reads(const struct warp *w, const struct insn *i, uint32_t from[SIMT_WARP], uint32_t *inside)
+{
+    char *R = w->frame->regs;
+    if (i->run != op_shfl || i->mode == SHFL_UP || i->mode == SHFL_DOWN) return false;
+    *inside = find_sources(i->mode, u32_at(R, i->b), u32_at(R, i->c), from);
+    return true;
+}
 
 bool simt_is_warp_sync(op_function run)
 {

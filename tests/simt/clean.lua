@@ -359,6 +359,15 @@ __global__ void lanes_by_ballot(int *out) {
   if (v < 20) v = __shfl_sync(mask, v, 19 - v);
   out[threadIdx.x] = v;
 }
+__global__ void lanes_of_the_mask(int *out) {
+  int v = threadIdx.x;
+  if (v < 16) {
+    v += __shfl_sync(0xffffu, v, 20, 16);                     // lane 4 of its 16
+    for (int d = 8; d; d /= 2) v += __shfl_xor_sync(0xffffu, v, d);
+    for (int d = 8; d; d /= 2) v += __shfl_down_sync(0xffffu, v, d); // half of them read past the mask
+  }
+  out[threadIdx.x] = threadIdx.x ? threadIdx.x : v;
+}
 __global__ void syncwarp_beside_shuffle(const int *x, int *out) {  // a shuffle alone orders no memory
   __shared__ int s[32];
   s[threadIdx.x] = x[threadIdx.x];
@@ -448,6 +457,11 @@ end)
 clean("a mask by a ballot", list(32, function(i) return i < 20 and 19 - i or i end), function()
   local out = ints(32)
   k.lanes_by_ballot(1, 32)(out)
+  return out
+end)
+clean("lanes of the mask, and what nobody uses", list(32, function(i) return i == 0 and 16 * (120 + 64) or i end), function()
+  local out = ints(32)
+  k.lanes_of_the_mask(1, 32)(out)
   return out
 end)
 clean("the lanes that are here", list(40, function(i) return i < 32 and 32 or 8 end), function()

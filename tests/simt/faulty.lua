@@ -439,6 +439,11 @@ end)
 
 -- ---- never written ----
 k = gpu.kernel [=[
+__global__ void one_word_never_written(int *out) {
+  __shared__ int s[64];
+  if (threadIdx.x > 99) s[threadIdx.x] = 1;
+  out[threadIdx.x] = s[7];                         //1
+}
 __global__ void shared_never_written(int *out) {
   __shared__ int s[64];
   if (threadIdx.x < 32) s[threadIdx.x] = 1;
@@ -477,6 +482,8 @@ local function unwritten(name, space, more)
   return want
 end
 
+faulty("one_word_never_written", "all read it", unwritten("s", "shared", { index = 7, length = 64, count = 64, thread = at(0) }),
+  function() k.one_word_never_written(1, 64)(out) end)
 faulty("shared_never_written", "half of the threads write",
   unwritten("s", "shared", { index = 32, length = 64, count = 32, thread = at(32) }),
   function() k.shared_never_written(1, 64)(out) end)

@@ -68,6 +68,25 @@ __global__ void shuffle_in_a_branch(int *out) {
 __global__ void mask_too_small(int *out) {
   out[threadIdx.x] = __shfl_sync(0xffffu, threadIdx.x, 0); //1
 }
+__global__ void reads_past_its_mask(int *out) {
+  int v = threadIdx.x;
+  if (threadIdx.x < 16) v = __shfl_sync(0xffffu, v, 20); //1
+  out[threadIdx.x] = v;
+}
+__global__ void half_by_xor(int *out) {
+  int v = threadIdx.x;
+  if (threadIdx.x < 16) v += __shfl_xor_sync(0xffffu, v, 16); //1
+  out[threadIdx.x] = v;
+}
+__global__ void returned_before(int *out, int n) {
+  int v = 1;
+  if (threadIdx.x >= n) return;
+  for (int d = 16; d; d /= 2) v += __shfl_xor_sync(FULL, v, d); //1
+  out[threadIdx.x] = v;
+}
+__global__ void no_such_thread(int *out) {
+  out[threadIdx.x] = __shfl_sync(FULL, threadIdx.x, threadIdx.x + 1); //1
+}
 __global__ void vote_mask_too_small(int *out) {
   out[threadIdx.x] = __ballot_sync(0x7fffffffu, threadIdx.x & 1); //1
 }
@@ -103,6 +122,14 @@ faulty("shuffle_in_a_branch", "half of the lanes are elsewhere", { kind = "missi
   function() k.shuffle_in_a_branch(1, 32)(out) end)
 faulty("mask_too_small", "lanes that are not in their mask", { kind = "missing lane", count = 16, thread = at(16) },
   function() k.mask_too_small(1, 32)(out) end)
+faulty("reads_past_its_mask", "a lane of the other half", { kind = "missing lane", count = 16, thread = at(0) },
+  function() k.reads_past_its_mask(1, 32)(out) end)
+faulty("half_by_xor", "all of the half read the other", { kind = "missing lane", count = 16, thread = at(0) },
+  function() k.half_by_xor(1, 32)(out) end)
+faulty("returned_before", "those with an index past the end are gone", { kind = "missing lane", count = 20, thread = at(36) },
+  function() k.returned_before(1, 64)(out, 52) end)
+faulty("no_such_thread", "the last thread reads on", { kind = "missing lane", count = 1, thread = at(19) },
+  function() k.no_such_thread(1, 20)(out) end)
 faulty("vote_mask_too_small", "the last lane is not in the mask", { kind = "missing lane", count = 1, thread = at(31) },
   function() k.vote_mask_too_small(1, 32)(out) end)
 faulty("sync_mask_too_small", "many lanes are not in the mask", { kind = "missing lane", count = 17, thread = at(0) },
