@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "lang/check.h"
+#include "runtime/graph.h"
 #include "runtime/uses.h"
 
 #define SHOWN 10 /* reports in an error's text; all are in the list that gpu.check(f) gives */
@@ -86,7 +87,7 @@ static bool are_on(const struct state *s, const struct rt_device *d)
 static bool wants_races(void *context)
 {
     const struct state *s = context;
-    return s->collecting || s->checks == LG_CHECKS_ON || (s->checks == LG_CHECKS_SESSION && !s->paused);
+    return s->collecting || (s->checks && !s->paused);
 }
 
 /* The nearest line of Lua that runs on the main thread; which calls a coroutine when one runs. */
@@ -274,33 +275,77 @@ static void add_findings(lua_State *L, const struct rt_findings *f, const char *
     lua_pop(L, 1);
 }
 
-int lg_run_call(lua_State *L, struct lg_call *call, enum lg_checked checked)
+/* How launches are checked that do not say. */
+struct policy {
+    bool on, strict;
+    bool unasked; /* it is the session's way, not the user's wish */
+    int list;     /* on the stack: gpu.check(f)'s, which gets what is found; 0: it is an error */
+};
+
+/* May push the list. */
+static struct policy find_policy(lua_State *L, const struct rt_device *d)
 {
-    struct rt_error *e = lg_error_box(L);
-    bool collects = lua_rawgetp(L, LUA_REGISTRYINDEX, &list_key) == LUA_TTABLE;
-    int list = lua_gettop(L);
     const struct state *s = state_of(L);
-    bool unasked = checked == LG_CHECKED_DEFAULT && !collects && s->checks == LG_CHECKS_SESSION;
-    bool wanted = collects || (are_on(s, call->device) && !(unasked && s->paused));
-    bool on = checked == LG_CHECKED_DEFAULT ? wanted : checked != LG_UNCHECKED;
-    const char *kernel = call->on->entry->name;
-    struct rt_findings *f = on ? findings_box(L) : NULL;
-    call->launch.findings = f;
-    call->launch.strict = checked == LG_CHECKED_STRICT || s->strict;
-    enum rt_status status = rt_kernel_launch(call->on, &call->launch, call->args, call->count, e);
-    if (on && collects) {
-        add_to_list(L, list, f, kernel);
+    struct policy p = {.strict = s->strict};
+    if (lua_rawgetp(L, LUA_REGISTRYINDEX, &list_key) == LUA_TTABLE)
+        p.list = lua_gettop(L);
+    else
+        lua_pop(L, 1);
+    p.on = p.list || (are_on(s, d) && !s->paused);
+    p.unasked = !p.list && s->checks == LG_CHECKS_SESSION;
+    return p;
+}
+
+/* Tells what a checked launch found, and how it ended, and forgets it. */
+static void tell_findings(lua_State *L, const struct policy *p, bool unasked, struct rt_findings *f, const char *kernel,
+                          enum rt_status status, struct rt_error *e)
+{
+    if (p->list) {
+        add_to_list(L, p->list, f, kernel);
         if (f->faulted) {
             push_fault(L, e, &f->fault, kernel);
-            lua_rawseti(L, list, (lua_Integer)lua_rawlen(L, list) + 1);
+            lua_rawseti(L, p->list, (lua_Integer)lua_rawlen(L, p->list) + 1);
             status = RT_OK;
         }
     }
-    if (status == RT_INTERRUPTED && on && !collects && f->count) add_findings(L, f, kernel, e);
-    if (status != RT_OK) return lg_raise_kernel(L, e);
-    if (on && !collects && f->count) return raise_findings(L, f, kernel, unasked);
-    if (on) rt_findings_clear(f);
+    if (status == RT_INTERRUPTED && !p->list && f->count) add_findings(L, f, kernel, e);
+    if (status != RT_OK) lg_raise_kernel(L, e);
+    if (!p->list && f->count) raise_findings(L, f, kernel, unasked);
+    rt_findings_clear(f);
+}
+
+int lg_run_call(lua_State *L, struct lg_call *call)
+{
+    struct rt_error *e = lg_error_box(L);
+    const struct policy p = find_policy(L, call->device);
+    struct rt_launch *l = &call->launch;
+    struct rt_findings *f = rt_is_checked(l->checked, p.on) ? findings_box(L) : NULL;
+    l->findings = f;
+    l->strict = l->checked == RT_CHECKED_STRICT || p.strict;
+    enum rt_status status = rt_kernel_launch(call->on, l, call->args, call->count, e);
+    if (f)
+        tell_findings(L, &p, p.unasked && l->checked == RT_CHECKED_DEFAULT, f, call->on->entry->name, status, e);
+    else if (status != RT_OK)
+        return lg_raise_kernel(L, e);
     return 0;
+}
+
+void lg_run_graph(lua_State *L, struct rt_graph **g, struct rt_stream *s)
+{
+    struct rt_error *e = lg_error_box(L);
+    struct rt_device *d = rt_graph_device(*g);
+    const struct policy p = find_policy(L, d);
+    struct rt_graph_run run = {.checked = p.on, .strict = p.strict, .findings = findings_box(L)};
+    do {
+        if (!*g) luaL_error(L, "the graph was freed while it was launched"); /* by somebody's __gc */
+        struct rt_stream *former = rt_stream_enter(d, s);
+        enum rt_status status = rt_graph_launch(*g, &run, e);
+        rt_stream_enter(d, former);
+        if (!run.kernel && status != RT_OK) lg_raise_kernel(L, e);
+        if (run.kernel)
+            tell_findings(L, &p, p.unasked && run.asked == RT_CHECKED_DEFAULT, run.findings, run.kernel->entry->name,
+                          status, e);
+    } while (run.next);
 }
 
 /* ---- gpu.check ---- */
@@ -390,10 +435,10 @@ static const struct lg_function functions[] = {
     {"check", check, "gpu.check([true | false | \"strict\" | f[, \"strict\"]])",
      "Launches on the software GPU that say what is wrong with a kernel: out of bounds and misaligned accesses, use of "
      "freed and of never written memory (of malloc and new in kernels, too), data races in shared and global memory and through surfaces and textures, barriers that not all threads reach, "
-     "lanes missing from a _sync mask, integer division by zero.\n"
-     "In the shell and in notebooks launches on the software GPU are checked, except in what gpu.time, gpu.benchmark, %time and %timeit "
-     "measure; in scripts they are not. gpu.check(true) and gpu.check(false) switch the checks for all launches and give "
-     "back what they were; gpu.check() tells. k(grid, block, {check = true}), false or \"strict\" is for one launch, and "
+     "lanes missing from a _sync mask, shuffles by index or xor that read a lane which takes no part, integer division by zero.\n"
+     "In the shell and in notebooks launches on the software GPU are checked, in scripts they are not; those of a graph are checked when "
+     "it is launched. gpu.check(true) and gpu.check(false) switch the checks for all launches and give "
+     "back what they were; what gpu.time, gpu.benchmark, %time and %timeit measure is checked in neither case, unless gpu.check(f) or the launch's own option asks for it; gpu.check() tells. k(grid, block, {check = true}), false or \"strict\" is for one launch, and "
      "gpu.check(false) in init.lua for all sessions. With "
      "checks on, a launch that finds something raises an error that lists it; the kernel ran to its end, without the "
      "accesses that were wrong. It mostly takes one to two times as long, up to six where places come from data (to twenty, "

@@ -17,7 +17,12 @@ void lg_set_checks(lua_State *L, enum lg_checks checks); /* off at first */
 void lg_pause_checks(lua_State *L);
 
 /* Launches. With checks it raises what they found, or adds it to the list that gpu.check(f) gives. [raises] */
-int lg_run_call(lua_State *L, struct lg_call *call, enum lg_checked checked);
+int lg_run_call(lua_State *L, struct lg_call *call);
+
+/* The same for the launches of a graph, which *g is to hold meanwhile, in the stream, NULL for the default one.
+ * [raises] */
+struct rt_graph;
+void lg_run_graph(lua_State *L, struct rt_graph **g, struct rt_stream *s);
 
 /* lang/check_html.c: makes the list of findings at the top show itself as text and HTML. [raises] */
 void lg_set_findings(lua_State *L);

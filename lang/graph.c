@@ -63,23 +63,16 @@ static int launch(lua_State *L)
 {
     struct rt_graph *g = graph_at(L, 1);
     struct rt_device *d = rt_graph_device(g);
-    struct rt_error *e = lg_error_box(L);
-    struct rt_stream *former = d->current;
     bool named = !lua_isnoneornil(L, 2);
-    struct rt_stream *s = named ? *lg_check_stream(L, 2, "launch") : former;
+    struct rt_stream *s = named ? *lg_check_stream(L, 2, "launch") : d->current;
     lua_settop(L, 2);
     if (named && s->device != d)
         return luaL_error(L, "the graph is of %s, and stream %d of %s", d->name, (int)s->number, s->device->name);
     lg_evaluate_all(L);
     const struct rt_array *written;
     for (size_t i = 0; (written = rt_graph_written(g, i)); i++) lg_before_write(L, written);
-    enum rt_status status = rt_stream_alive(s, e);
-    if (status == RT_OK) {
-        rt_stream_enter(d, s);
-        status = rt_graph_launch(g, e);
-        rt_stream_enter(d, former);
-    }
-    if (status != RT_OK) return lg_raise_kernel(L, e);
+    lg_check(L, rt_stream_alive(s, lg_error_box(L)));
+    lg_run_graph(L, lua_touserdata(L, 1), s);
     lua_settop(L, 1);
     return 1;
 }
@@ -141,7 +134,10 @@ static const struct lg_function functions[] = {
 
 static const struct lg_function methods[] = {
     {"launch", launch, "g:launch([stream])",
-     "Gives the graph's work to the stream, or to the current one; g() is the same. Gives g.",
+     "Gives the graph's work to the stream, or to the current one; g() is the same. Gives g.\n"
+     "Its launches of kernels are checked as they are without a graph: where checks are on now, or where the option "
+     "check of a launch that was recorded says so. One that finds something ends the graph there, as an error, but in "
+     "gpu.check(f), which lists what all of them find.",
      "local x = gpu.zeros(10)\n"
      "local g = gpu.graph(function() x:add_(1) end)\n"
      "local s = gpu.stream()\n"

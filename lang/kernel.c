@@ -230,7 +230,7 @@ static int launcher_call(lua_State *L)
         call.launch.place = ar.short_src;
         call.launch.line = ar.currentline;
     }
-    int results = lg_run_call(L, &call, l.checked);
+    int results = lg_run_call(L, &call);
     struct lg_launches *launches = &((struct lg_kernel *)lua_touserdata(L, 1))->launches;
     launches->count++;
     launches->last = call.launch;
@@ -281,12 +281,12 @@ static bool read_flag(lua_State *L, int idx, const char *name)
     return lua_toboolean(L, idx);
 }
 
-static enum lg_checked read_checked(lua_State *L, int idx)
+static enum rt_checked read_checked(lua_State *L, int idx)
 {
-    if (lua_type(L, idx) == LUA_TSTRING && !strcmp(lua_tostring(L, idx), "strict")) return LG_CHECKED_STRICT;
+    if (lua_type(L, idx) == LUA_TSTRING && !strcmp(lua_tostring(L, idx), "strict")) return RT_CHECKED_STRICT;
     if (!lua_isboolean(L, idx))
         luaL_error(L, "check: expected true, false or \"strict\", got %s", lg_type_name(L, idx));
-    return lua_toboolean(L, idx) ? LG_CHECKED : LG_UNCHECKED;
+    return lua_toboolean(L, idx) ? RT_CHECKED : RT_UNCHECKED;
 }
 
 /* What may follow the size of a launch: bytes of shared memory, or a table of options. [raises] */
@@ -309,7 +309,7 @@ static void read_options(lua_State *L, int idx, struct lg_launch *l)
         else if (!strcmp(key, "stream"))
             l->stream = lg_check_stream(L, lua_gettop(L), "stream");
         else if (!strcmp(key, "check"))
-            l->checked = read_checked(L, lua_gettop(L));
+            out->checked = read_checked(L, lua_gettop(L));
         else
             luaL_error(L, "a launch has no option '%s'; there are shared, stream, cooperative, cluster and check", key);
     }
@@ -321,7 +321,7 @@ static bool same_launch(const struct lg_launch *a, const struct lg_launch *b)
     return a->forall == b->forall && memcmp(x->grid, y->grid, sizeof x->grid) == 0 &&
            memcmp(x->block, y->block, sizeof x->block) == 0 && x->shared == y->shared && a->stream == b->stream &&
            memcmp(x->cluster, y->cluster, sizeof x->cluster) == 0 && x->cooperative == y->cooperative &&
-           a->checked == b->checked;
+           x->checked == y->checked;
 }
 
 /* Pushes the launcher that the kernel at index 1 made last when it is the same, else a new one. The stream, if there is
@@ -353,7 +353,7 @@ static int push_launcher(lua_State *L, const struct lg_launch *wanted, int optio
 /* Grid, block, options or bytes of shared memory, and stream from the arguments 2 to 5. */
 static void read_configuration(lua_State *L, struct lg_launch *l)
 {
-    *l = (struct lg_launch){.forall = -1};
+    *l = (struct lg_launch){.forall = -1, .launch.checked = RT_CHECKED_DEFAULT};
     lg_read_size(L, 2, "grid", l->launch.grid);
     lg_read_size(L, 3, "block", l->launch.block);
     read_options(L, 4, l);
@@ -415,7 +415,7 @@ static int kernel_call(lua_State *L)
 int lg_kernel_forall(lua_State *L)
 {
     check_kernel(L, 1);
-    struct lg_launch l = {.forall = luaL_checkinteger(L, 2)};
+    struct lg_launch l = {.forall = luaL_checkinteger(L, 2), .launch.checked = RT_CHECKED_DEFAULT};
     for (int i = 3; i <= lua_gettop(L); i++)
         if (lg_test_array(L, i))
             return luaL_error(

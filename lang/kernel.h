@@ -29,13 +29,10 @@ struct lg_kernel {
     struct rt_kernel loaded[LG_MAX_LOADED]; /* beside family->modules; module is NULL until asked for */
 };
 
-enum lg_checked { LG_CHECKED_DEFAULT, LG_CHECKED, LG_CHECKED_STRICT, LG_UNCHECKED };
-
 /* A launch: <<<grid, block, shared>>>, or a number of threads. */
 struct lg_launch {
     struct rt_launch launch;
-    int64_t forall; /* threads wanted, -1 when `launch` says it all */
-    enum lg_checked checked;
+    int64_t forall;                  /* threads wanted, -1 when `launch` says it all */
     struct rt_stream *const *stream; /* in the stream's object, which the launcher keeps; NULL: the current one */
 };
 /* Reads a launch from the arguments: a launcher at 1 (what k(grid, block) and k:forall(n) give), or a kernel at 1 and

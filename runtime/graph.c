@@ -3,10 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/module.h"
+#include "runtime/report.h"
 #include "runtime/uses.h"
 
-struct node {
-    struct node *next;
+struct rt_graph_node {
+    struct rt_graph_node *next;
     struct rt_kernel kernel; /* of a copy all zeros */
     struct rt_launch launch;
     struct rt_arg *args;
@@ -21,12 +22,13 @@ struct kept {
 
 struct rt_graph {
     struct rt_device *device;
-    struct node *first, **end;
+    struct rt_graph_node *first, **end;
     size_t count;
     struct kept *kept;
     size_t kept_count, room;
     bool spoiled, copies; /* to or from the host's memory */
     bool prints;          /* some kernel may */
+    bool checks;          /* some launch is checked where checks are on */
     CUgraphExec exec;
     unsigned generation;
 };
@@ -69,7 +71,7 @@ enum rt_status rt_graph_refuse(const struct rt_device *d, struct rt_error *e)
                    d->name);
 }
 
-static void free_node(struct node *n)
+static void free_node(struct rt_graph_node *n)
 {
     for (size_t i = 0; n->arrays && i < n->count; i++) rt_array_release(&n->arrays[i]);
     for (size_t i = 0; n->args && i < n->count; i++)
@@ -80,9 +82,9 @@ static void free_node(struct node *n)
     free(n);
 }
 
-static struct node *new_node(size_t count)
+static struct rt_graph_node *new_node(size_t count)
 {
-    struct node *n = rt_calloc(1, sizeof *n);
+    struct rt_graph_node *n = rt_calloc(1, sizeof *n);
     if (!n) return NULL;
     n->count = count;
     n->args = rt_calloc(count + 1, sizeof *n->args);
@@ -92,7 +94,7 @@ static struct node *new_node(size_t count)
     return NULL;
 }
 
-static enum rt_status add(struct rt_graph *g, struct node *n)
+static enum rt_status add(struct rt_graph *g, struct rt_graph_node *n)
 {
     *g->end = n;
     g->end = &n->next;
@@ -100,7 +102,7 @@ static enum rt_status add(struct rt_graph *g, struct node *n)
     return RT_OK;
 }
 
-static enum rt_status copy_argument(struct node *n, size_t i, const struct rt_arg *from, struct rt_error *e)
+static enum rt_status copy_argument(struct rt_graph_node *n, size_t i, const struct rt_arg *from, struct rt_error *e)
 {
     struct rt_arg *to = &n->args[i];
     *to = *from;
@@ -131,10 +133,11 @@ static enum rt_status copy_argument(struct node *n, size_t i, const struct rt_ar
 enum rt_status rt_graph_add_launch(struct rt_graph *g, const struct rt_kernel *k, const struct rt_launch *l,
                                    const struct rt_arg *args, size_t count, struct rt_error *e)
 {
-    struct node *n = new_node(count);
+    struct rt_graph_node *n = new_node(count);
     if (!n) return rt_fail(e, RT_NOMEM, "out of memory for a graph");
     n->kernel = *k;
     g->prints |= k->module->prints;
+    g->checks |= l->checked == RT_CHECKED_DEFAULT;
     rt_module_retain(k->module);
     n->launch = *l;
     n->launch.stream = NULL;
@@ -157,7 +160,7 @@ enum rt_status rt_graph_add_copy(struct rt_graph *g, const struct rt_array *to, 
     if ((target != d && target->kind != RT_CPU) || (source != d && source->kind != RT_CPU))
         return rt_fail(e, RT_UNSUPPORTED, "a graph of %s takes no copies between %s and %s", d->name, source->name,
                        target->name);
-    struct node *n = new_node(2);
+    struct rt_graph_node *n = new_node(2);
     enum rt_status status = n ? rt_graph_keep(g, to, true, e) : rt_fail(e, RT_NOMEM, "out of memory for a graph");
     if (status == RT_OK) status = rt_graph_keep(g, from, false, e);
     if (status != RT_OK) {
@@ -204,16 +207,26 @@ static void stop_recording(struct rt_graph *g)
 
 /* ---- running ---- */
 
-static enum rt_status run_node(const struct node *n, struct rt_error *e)
+static enum rt_status run_node(const struct rt_graph_node *n, struct rt_graph_run *r, struct rt_error *e)
 {
-    return n->kernel.module ? rt_kernel_launch(&n->kernel, &n->launch, n->args, n->count, e)
-                            : rt_array_transfer(&n->arrays[0], &n->arrays[1], e);
+    if (!n->kernel.module) return rt_array_transfer(&n->arrays[0], &n->arrays[1], e);
+    struct rt_launch l = n->launch;
+    if (rt_is_checked(l.checked, r->checked)) l.findings = r->findings;
+    l.strict = r->strict || l.checked == RT_CHECKED_STRICT;
+    r->kernel = &n->kernel;
+    r->asked = l.checked;
+    return rt_kernel_launch(&n->kernel, &l, n->args, n->count, e);
 }
 
-static enum rt_status run_nodes(const struct rt_graph *g, struct rt_error *e)
+static enum rt_status run_nodes(const struct rt_graph *g, struct rt_graph_run *r, struct rt_error *e)
 {
     enum rt_status status = RT_OK;
-    for (const struct node *n = g->first; n && status == RT_OK; n = n->next) status = run_node(n, e);
+    const struct rt_graph_node *n = r->next ? r->next : g->first;
+    for (r->next = NULL; n && status == RT_OK; n = n->next) {
+        r->next = n->next;
+        status = run_node(n, r, e);
+        if (r->findings && r->findings->count > 0) break;
+    }
     return status;
 }
 
@@ -228,7 +241,7 @@ static enum rt_status capture(struct rt_graph *g, CUstream stream, CUgraph *grap
     struct rt_stream *former = rt_stream_enter(d, NULL);
     d->stream = stream;
     d->instantiates = true;
-    status = run_nodes(g, e);
+    status = run_nodes(g, &(struct rt_graph_run){0}, e);
     d->instantiates = false;
     rt_stream_enter(d, former);
     enum rt_status ended =
@@ -284,24 +297,34 @@ static enum rt_status touch(const struct rt_graph *g, struct rt_error *e)
     return status;
 }
 
-enum rt_status rt_graph_launch(struct rt_graph *g, struct rt_error *e)
+static enum rt_status launch_whole(const struct rt_graph *g, struct rt_error *e)
+{
+    struct rt_device *d = g->device;
+    rt_device_note(d, "a graph", NULL, 0);
+    d->prints |= g->prints;
+    enum rt_status status = rt_device_check(d, d->driver->gpu.GraphLaunch(g->exec, d->stream), e, "launching a graph");
+    if (status == RT_OK && g->copies && !d->current) status = rt_device_synchronize(d, e);
+    return status;
+}
+
+enum rt_status rt_graph_launch(struct rt_graph *g, struct rt_graph_run *r, struct rt_error *e)
 {
     struct rt_device *d = g->device;
     if (d->recording)
         return rt_fail(e, RT_INVALID, "a graph is being recorded on %s, and takes no other graph", d->name);
-    enum rt_status status = touch(g, e);
+    if (d->kind == RT_CUDA && r->checked && g->checks)
+        return rt_fail(
+            e, RT_UNSUPPORTED,
+            "checks need the software GPU, and this graph is of %s; record it with arrays that are there, as "
+            "by x:to(\"simt\"), or switch the checks off",
+            d->name);
+    enum rt_status status = r->next ? RT_OK : touch(g, e);
     if (status == RT_OK) status = rt_device_enter(d, e);
     if (status != RT_OK) return status;
     rt_streams_worked(d);
-    if (d->kind == RT_CUDA) {
-        rt_device_note(d, "a graph", NULL, 0);
-        d->prints |= g->prints;
-        status = rt_device_check(d, d->driver->gpu.GraphLaunch(g->exec, d->stream), e, "launching a graph");
-        if (status == RT_OK && g->copies && !d->current) status = rt_device_synchronize(d, e);
-        return status;
-    }
+    if (d->kind == RT_CUDA) return launch_whole(g, e);
     d->instantiates = true;
-    status = run_nodes(g, e);
+    status = run_nodes(g, r, e);
     d->instantiates = false;
     return status;
 }
@@ -331,7 +354,7 @@ void rt_graph_release(struct rt_graph *g)
     if (g->exec && g->generation == d->generation && rt_device_enter(d, NULL) == RT_OK)
         d->driver->gpu.GraphExecDestroy(g->exec);
     while (g->first) {
-        struct node *n = g->first;
+        struct rt_graph_node *n = g->first;
         g->first = n->next;
         free_node(n);
     }

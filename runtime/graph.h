@@ -22,8 +22,17 @@ size_t rt_graph_count(const struct rt_graph *g); /* nodes */
 /* The i-th array that its nodes write to, from 0; NULL behind the last one. */
 const struct rt_array *rt_graph_written(const struct rt_graph *g, size_t i);
 struct rt_device *rt_graph_device(const struct rt_graph *g);
-/* Gives its work to the device's current stream. */
-enum rt_status rt_graph_launch(struct rt_graph *g, struct rt_error *e);
+/* A launch of a graph, and how far it came. On the software GPU it stops where something was found. */
+struct rt_graph_run {
+    bool checked, strict;         /* checks of the launches that do not say; of all that are checked */
+    struct rt_findings *findings; /* what checks find in `kernel`; to be cleared before it goes on */
+    const struct rt_kernel *kernel;
+    enum rt_checked asked;            /* by the launch of `kernel` */
+    const struct rt_graph_node *next; /* NULL at first, and when all nodes have run */
+};
+/* Gives its work to the device's current stream. Called again, it goes on at r->next, also behind a fault.
+ * RT_UNSUPPORTED for checks on a GPU. */
+enum rt_status rt_graph_launch(struct rt_graph *g, struct rt_graph_run *r, struct rt_error *e);
 
 /* ---- for the rest of runtime/, of a device that records ---- */
 

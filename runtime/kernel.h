@@ -71,6 +71,13 @@ struct rt_arg {
     const char *what; /* how to name a value that has no kind here in messages, e.g. "a table"; else NULL */
 };
 
+/* Does a launch ask for checks? Those of array operations do not. */
+enum rt_checked { RT_UNCHECKED, RT_CHECKED_DEFAULT, RT_CHECKED, RT_CHECKED_STRICT };
+static inline bool rt_is_checked(enum rt_checked asked, bool others)
+{
+    return asked == RT_CHECKED_DEFAULT ? others : asked != RT_UNCHECKED;
+}
+
 struct rt_findings;
 struct rt_launch {
     unsigned grid[3], block[3];
@@ -78,8 +85,9 @@ struct rt_launch {
     struct rt_stream *stream; /* NULL: the device's current one */
     const char *place;        /* where it is launched, for a fault that shows later; NULL: not known */
     int line;
-    bool cooperative;    /* all blocks are resident at once, so that the grid may synchronise */
-    unsigned cluster[3]; /* blocks of a cluster; 0: as the kernel was compiled for */
+    bool cooperative;        /* all blocks are resident at once, so that the grid may synchronise */
+    unsigned cluster[3];     /* blocks of a cluster; 0: as the kernel was compiled for */
+    enum rt_checked checked; /* what was asked for, which a graph keeps; what becomes of it: */
     /* On the software GPU: checks the launch and fills this (runtime/report.h). What is found is no error, a fault that
      * ends the launch is. NULL: no checks. */
     struct rt_findings *findings;

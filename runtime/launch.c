@@ -163,17 +163,20 @@ static enum rt_status read_findings(const struct rt_kernel *k, const struct rt_l
     return status;
 }
 
+static enum rt_status refuse_checks(const struct rt_kernel *k, struct rt_error *e)
+{
+    return rt_fail(e, RT_UNSUPPORTED,
+                   "%s: checks need the software GPU, and this launch is on %s; give it arrays that are there, as by "
+                   "x:to(\"simt\"), or switch the checks off",
+                   k->entry->name, k->module->device->name);
+}
+
 static enum rt_status launch(const struct rt_kernel *k, const struct rt_function *f, const struct rt_launch *l,
                              const struct rt_arg *args, void **pointers, struct rt_error *e)
 {
     const struct rt_device *d = k->module->device;
     if (!l->findings) return launch_plain(k, f, l, args, pointers, e);
-    if (d->kind != RT_SIMT)
-        return rt_fail(
-            e, RT_UNSUPPORTED,
-            "%s: checks need the software GPU, and this launch is on %s; give it arrays that are there, as by "
-            "x:to(\"simt\"), or switch the checks off",
-            k->entry->name, d->name);
+    if (d->kind != RT_SIMT) return refuse_checks(k, e);
     struct simt_check *c = new_check(k, args, e);
     if (!c) return RT_NOMEM;
     if (l->strict) simt_check_set_strict(c);
@@ -200,6 +203,7 @@ static enum rt_status check_and_launch(const struct rt_kernel *k, const struct r
     if (status == RT_OK && l->cooperative) status = check_resident(k, f, l, e);
     if (status != RT_OK || threads_of(l->grid) == 0) return status;
     struct rt_device *d = k->module->device;
+    if (d->recording && d->kind != RT_SIMT && rt_is_checked(l->checked, false)) return refuse_checks(k, e);
     if (d->recording) return rt_graph_add_launch(d->recording, k, l, args, k->entry->param_count, e);
     if (rt_has_streams()) rt_streams_worked(d);
     return launch(k, f, l, args, pointers, e);

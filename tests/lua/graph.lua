@@ -226,12 +226,114 @@ test("an empty graph, and what is no function", function()
   t.raises("no field 'nothing'", function() return g.nothing end)
 end)
 
-test("checks do not count what a graph runs", function()
-  local k = gpu.kernel(source, { device = device })
-  local x = ones()
-  local g = gpu.graph(function() k.scale:forall(N)(N, 2, x) end, device)
-  t.eq(#gpu.check(function() g() end), 0)
-  t.eq(x:sum(), 2.0 * N)
+local wrongs = [[
+__global__ void turn(float *x) {
+  __shared__ float s[64];
+  s[threadIdx.x] = x[threadIdx.x];
+  x[threadIdx.x] = s[63 - threadIdx.x];
+}
+__global__ void past(float *x) {
+  x[threadIdx.x + 1] = 2;
+}
+__global__ void same(int *x) {
+  x[0] = 3;
+}
+__global__ void stops(float *x) {
+  assert(x[0] < 0);
+}
+]]
+
+local function texts(found)
+  local list = {}
+  for i, f in ipairs(found) do list[i] = f.text end
+  return list
+end
+
+test("launches of a graph are checked as they are without it", function()
+  local k = gpu.kernel(wrongs, { device = device })
+  local x, i = gpu.ones(65, device)["1:64"], gpu.zeros(2, { dtype = "int32", device = device })
+  local function work()
+    k.turn(1, 64)(x)
+    k.past(1, 64)(x)
+    k.same(1, 64)(i)
+  end
+  local g = gpu.graph(work, device)
+  if device ~= "simt" then
+    t.raises({ "checks need the software GPU", device }, gpu.check, function() g() end)
+    t.raises({ "turn: checks need the software GPU", device }, gpu.graph, function() k.turn(1, 64, { check = true })(x) end, device)
+    return t.eq(g(), g)
+  end
+  local plain, found = gpu.check(work), gpu.check(function() g() end)
+  t.eq(#plain, 2)
+  t.same(texts(found), texts(plain))
+  t.eq(found[1].name, "s")
+  t.eq(found[2].name, "x")
+  t.eq(found[2].length, 64)
+  t.eq(#gpu.check(function() gpu.graph(work, device) end), 0) -- nothing ran
+  t.same(texts(gpu.check(function() g:launch(gpu.stream(device)) end, "strict")), texts(gpu.check(work, "strict")))
+  t.eq(#gpu.check(function() g() end, "strict"), 3)
+  t.eq(g(), g) -- in scripts nothing is checked
+  for _, mode in ipairs { true, "strict" } do
+    local before = gpu.check(mode)
+    t.raises({ "race", "turn" }, g)
+    t.eq(gpu.time(g, device) > 0, true)
+    gpu.check(before)
+  end
+  x:fill(1)
+  i:fill(1)
+  t.eq(pcall(gpu.check, true) and pcall(g), false)
+  gpu.check(false)
+  t.eq(i[1], 1) -- what follows a launch that found something does not run
+end)
+
+test("a launch in a graph says itself whether it is checked", function()
+  if device ~= "simt" then return end
+  local k = gpu.kernel(wrongs, { device = device })
+  local x, i = gpu.ones(64, device), gpu.zeros(2, { dtype = "int32", device = device })
+  local function found(kernel, option, ...)
+    local g = gpu.graph(function() kernel(1, 64, { check = option })(x) end, device)
+    return #gpu.check(function() g() end, ...)
+  end
+  t.eq(found(k.turn, false), 0)
+  t.eq(found(k.turn, true), 1)
+  local always = gpu.graph(function() k.turn(1, 64, { check = true })(x) end, device)
+  t.raises({ "race", "turn" }, always)
+  t.raises({ "race", "turn" }, gpu.time, always, device)
+  local strict = gpu.graph(function() k.same(1, 64, { check = "strict" })(i) end, device)
+  t.raises({ "race", "same" }, strict)
+  t.eq(#gpu.check(function() strict() end), 1)
+  local chains = gpu.graph(function() x:mul_(2) end, device) -- array operations
+  x:free()
+  t.eq(#gpu.check(function() chains() end), 0)
+end)
+
+test("a launch that ends with a fault is told among what was found, and the graph goes on", function()
+  if device ~= "simt" then return end
+  local k = gpu.kernel(wrongs, { device = device })
+  local x = gpu.ones(65, device)["1:64"]
+  local g = gpu.graph(function()
+    k.turn(1, 64)(x)
+    k.stops(1, 1)(x)
+    k.past(1, 64)(x)
+  end, device)
+  local kinds = {}
+  for n, f in ipairs(gpu.check(function() g() end)) do kinds[n] = f.kind end
+  t.same(kinds, { "race", "fault", "out of bounds" })
+  t.eq(x[64], 2.0)
+  t.raises("assertion", g)
+end)
+
+test("who takes the time has no checks, unless gpu.check(f) asks", function()
+  if device ~= "simt" then return end
+  local k = gpu.kernel(wrongs, { device = device })
+  local x = gpu.ones(64, device)
+  local function work() k.turn(1, 64)(x) end
+  local before = gpu.check(true)
+  t.eq(gpu.time(work, device) > 0, true)
+  gpu.benchmark(work)
+  t.raises("race", work)
+  gpu.check(before)
+  t.eq(#gpu.check(function() gpu.time(work, device) end) > 0, true)
 end)
 
 test("a fault in a graph", function()

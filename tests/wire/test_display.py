@@ -216,7 +216,10 @@ def test_launches_are_checked_except_while_time_is_taken(client):
     for code in ("gpu.time(function() k(1, 64, {check = true})(x) end)", "%time error 'wrong'", "k(1, 64)(x)"):
         assert client.execute(code)[0]["status"] == "error", code
     assert client.execute("assert(gpu.check(false)) k(1, 64)(x)")[0]["status"] == "ok"
-    assert client.execute("assert(not gpu.check(true)) gpu.time(function() k(1, 64)(x) end)")[0]["status"] == "error"
+    assert client.execute("assert(not gpu.check(true)) gpu.time(function() k(1, 64)(x) end)")[0]["status"] == "ok"
+    assert client.execute("k(1, 64)(x)")[0]["status"] == "error"
+    code = "assert(#gpu.check(function() gpu.time(function() k(1, 64)(x) end) end) == 1)"
+    assert client.execute(code)[0]["status"] == "ok"
 
 
 def test_errors_and_findings_show_their_source(client):
