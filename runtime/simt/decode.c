@@ -82,6 +82,8 @@ static const struct {
 bool simt_decode_unsupported(struct decoder *d)
 {
     char text[256];
+    if (!simt_is_instruction(d->in->opcode))
+        return simt_decode_fail(d, RT_COMPILE, "PTX has no instruction %s", d->in->opcode);
     size_t n = (size_t)snprintf(text, sizeof text, "%s", d->in->opcode);
     for (size_t i = 0; i < d->in->mod_count && n < sizeof text; i++)
         n += (size_t)snprintf(text + n, sizeof text - n, ".%s", d->in->mods[i]);

@@ -231,6 +231,10 @@ void simt_find_guesses(struct simt_program *p, const struct function *f);
 /* ---- decode_units.c: when all functions are there ---- */
 void simt_find_units(struct simt_program *p); /* fills byte_units and half_units */
 
+/* ---- decode_check.c ---- */
+bool simt_is_instruction(const char *opcode); /* of PTX, whether there is a meaning for it here or not */
+bool simt_check_types(struct decoder *d, const struct shape *s); /* of the registers of the instruction at hand */
+
 /* ---- decode_ops.c ---- */
 /* The instruction at hand, whatever it is. */
 bool simt_decode_insn(struct decoder *d);

@@ -81,6 +81,14 @@ static int register_estimate(const struct ptx_func *f, const struct function *fn
     return (int)(n < most ? n : most);
 }
 
+static int most_threads(const struct ptx_func *f)
+{
+    const uint32_t *bounds = f->required_threads[0] ? f->required_threads : f->max_threads;
+    uint64_t n = bounds[0] ? 1 : SIMT_MAX_THREADS;
+    for (int d = 0; d < 3 && n < SIMT_MAX_THREADS; d++) n *= bounds[d] ? bounds[d] : 1;
+    return n < SIMT_MAX_THREADS ? (int)n : SIMT_MAX_THREADS;
+}
+
 bool simt_describe_entry(struct decoder *d, uint32_t index)
 {
     struct simt_program *p = d->program;
@@ -100,11 +108,8 @@ bool simt_describe_entry(struct decoder *d, uint32_t index)
     info->local_bytes = fn->stack_bytes;
     for (size_t k = 0; k < d->module->var_count; k++)
         if (d->module->vars[k].space == PTX_CONST) info->const_bytes += d->module->vars[k].size;
-    uint64_t most = 1024;
-    uint64_t n = f->max_threads[0] ? (uint64_t)f->max_threads[0] * (f->max_threads[1] ? f->max_threads[1] : 1) *
-                                         (f->max_threads[2] ? f->max_threads[2] : 1)
-                                   : most;
-    info->max_threads = n < most ? (int)n : (int)most;
+    memcpy(info->required_threads, f->required_threads, sizeof info->required_threads);
+    info->max_threads = most_threads(f);
     fn->max_threads = (uint32_t)info->max_threads;
     info->registers = register_estimate(f, fn, fn->max_threads);
     info->target = d->module->target && !strncmp(d->module->target, "sm_", 3) ? atoi(d->module->target + 3) : 0;

@@ -401,7 +401,7 @@ static const struct {
 bool simt_decode_insn(struct decoder *d)
 {
     struct shape s;
-    if (!read_shape(d, &s)) return false;
+    if (!read_shape(d, &s) || !simt_check_types(d, &s)) return false;
     for (size_t k = 0; k < sizeof decoders / sizeof *decoders; k++)
         if (!strcmp(decoders[k].opcode, d->in->opcode)) return decoders[k].decode(d, &s);
     return d->in->opcode[0] == 'v' ? simt_decode_video(d, &s) : simt_decode_plain(d, &s);

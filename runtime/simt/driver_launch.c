@@ -1,5 +1,6 @@
 /* The software GPU's driver: launches. A fault is kept and returned by the next call that synchronises or launches, as
- * on a GPU; unlike there, it is returned once and the context stays good, memory and all. */
+ * on a GPU. Unlike there, on purpose, it is returned once and the context stays good, memory and all: a session goes on
+ * after a kernel's mistake. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,7 +99,7 @@ struct simt_watch simt_watch;
 
 void simt_report_refused(const struct simt_function *f)
 {
-    if (simt_watch.refuse) simt_watch.refuse(simt_function_refused(f));
+    if (simt_watch.refuse) simt_watch.refuse(simt_function_refused(f), CUDA_ERROR_NOT_SUPPORTED);
     pthread_mutex_lock(&last.lock);
     last.fault = (struct simt_fault){.kind = SIMT_FAULT_UNSUPPORTED};
     snprintf(last.fault.kernel, sizeof last.fault.kernel, "%s", simt_function_info(f)->name);
@@ -153,7 +154,9 @@ CUresult simt_check_launch(const struct simt_kernel *k)
     if (b[0] > SIMT_MAX_THREADS || b[1] > SIMT_MAX_THREADS || b[2] > SIMT_MAX_BLOCK_Z) return CUDA_ERROR_INVALID_VALUE;
     unsigned long long threads = (unsigned long long)b[0] * b[1] * b[2];
     if (threads > SIMT_MAX_THREADS) return CUDA_ERROR_INVALID_VALUE;
-    if (threads > (unsigned)simt_function_info(k->function->function)->max_threads) return CUDA_ERROR_INVALID_VALUE;
+    const struct simt_function_info *info = simt_function_info(k->function->function);
+    if (threads > (unsigned)info->max_threads) return CUDA_ERROR_INVALID_VALUE;
+    if (info->required_threads[0] && memcmp(b, info->required_threads, 3 * sizeof *b)) return CUDA_ERROR_INVALID_VALUE;
     if (k->shared > (size_t)k->function->max_dynamic) return CUDA_ERROR_INVALID_VALUE;
     if (!k->cooperative) return CUDA_SUCCESS;
     unsigned grid[3], cluster[3];
@@ -183,8 +186,9 @@ CUresult simt_gather(CUfunction function, void **parameters, void **extra, void 
 {
     const struct simt_function_info *info = simt_function_info(function->function);
     memset(block, 0, info->param_bytes);
+    if (parameters && extra) return CUDA_ERROR_INVALID_VALUE;
     if (info->param_count == 0) return CUDA_SUCCESS;
-    if ((parameters != NULL) == (extra != NULL)) return CUDA_ERROR_INVALID_VALUE;
+    if (!parameters && !extra) return CUDA_ERROR_INVALID_VALUE;
     if (extra) {
         const void *from = block_of_extra(extra, info->param_bytes);
         if (from) memcpy(block, from, info->param_bytes);
@@ -232,10 +236,19 @@ void simt_run_kernel(const struct simt_kernel *k)
     if (!finished) keep_fault(&fault);
 }
 
+/* A module's function runs in the context that the module is of, which must be the current one and the stream's. */
+static CUresult check_contexts(CUfunction function, CUstream stream)
+{
+    CUcontext of = function->module->context;
+    bool good = !of || (of == simt_current() && of == simt_stream_context(stream));
+    return good ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
 CUresult simt_launch(const struct simt_kernel *kernel, CUstream stream, void **parameters, void **extra)
 {
     CUresult r = simt_stream_ready(stream);
     if (r == CUDA_SUCCESS) r = simt_check_function(kernel->function);
+    if (r == CUDA_SUCCESS) r = check_contexts(kernel->function, stream);
     if (r == CUDA_SUCCESS) r = simt_pending();
     if (r == CUDA_SUCCESS) r = simt_check_launch(kernel);
     if (r != CUDA_SUCCESS) return r;

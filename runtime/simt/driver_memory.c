@@ -52,6 +52,7 @@ CUresult simt_MemAlloc(CUdeviceptr *pointer, size_t bytes)
     CUresult r = simt_ready();
     if (r != CUDA_SUCCESS) return r;
     if (!pointer || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+    TRY(simt_allowed());
     simt_lock();
     r = simt_memory_new(pointer, bytes, NULL);
     simt_unlock();
@@ -73,6 +74,7 @@ CUresult simt_MemFree(CUdeviceptr pointer)
     CUresult r = simt_check_device(0);
     if (r != CUDA_SUCCESS) return r;
     if (pointer == 0) return CUDA_SUCCESS;
+    TRY(simt_allowed());
     simt_settle(true);
     simt_lock();
     bool freed = simt_memory_free(pointer) || free_managed(pointer);
@@ -86,6 +88,7 @@ CUresult simt_host_new(void **pointer, size_t bytes, enum simt_mapped_kind kind,
 {
     static atomic_uint_least64_t made;
     void *p = NULL;
+    TRY(simt_allowed());
     if (rt_allocation_fails() || posix_memalign(&p, 4096, bytes) != 0) return CUDA_ERROR_OUT_OF_MEMORY;
     simt_lock();
     bool mapped = simt_map(&(struct simt_mapped){.start = (uintptr_t)p,
@@ -116,6 +119,7 @@ CUresult simt_MemFreeHost(void *pointer)
     CUresult r = simt_check_device(0);
     if (r != CUDA_SUCCESS) return r;
     struct simt_mapped m;
+    TRY(simt_allowed());
     simt_settle(true);
     simt_lock();
     bool found = simt_mapped_find((uintptr_t)pointer, &m) && m.start == (uintptr_t)pointer && m.kind == SIMT_PINNED;

@@ -71,17 +71,24 @@ static CUresult result_of(enum rt_status status)
     }
 }
 
+CUresult simt_read_ptx(const char *text, size_t length, struct ptx_module **out, struct rt_error *e)
+{
+    *out = ptx_parse(text, length, e);
+    if (*out) return CUDA_SUCCESS;
+    return e->status == RT_UNSUPPORTED ? CUDA_ERROR_UNSUPPORTED_PTX_VERSION : result_of(e->status);
+}
+
 static CUresult load_text(const char *text, struct simt_program **out, struct rt_error *e)
 {
-    struct ptx_module *ptx = ptx_parse(text, strlen(text), e);
-    if (ptx && ptx_inline(ptx, e) && ptx_order(ptx, e) && ptx_split(ptx, e) && ptx_wanted(ptx, e)) {
+    struct ptx_module *ptx;
+    TRY(simt_read_ptx(text, strlen(text), &ptx, e));
+    if (ptx_inline(ptx, e) && ptx_order(ptx, e) && ptx_split(ptx, e) && ptx_wanted(ptx, e)) {
         simt_lock();
         *out = simt_program_new(ptx, e);
         simt_unlock();
     }
     ptx_free(ptx);
-    if (*out) return CUDA_SUCCESS;
-    return result_of(e->status);
+    return *out ? CUDA_SUCCESS : result_of(e->status);
 }
 
 static CUresult load_image(const void *image, struct simt_program **out, struct rt_error *e)
@@ -136,11 +143,12 @@ CUresult simt_ModuleLoadDataEx(CUmodule *module, const void *image, unsigned int
     if (r != CUDA_SUCCESS) return r;
     struct rt_error e = {0};
     CUmodule m = rt_calloc(1, sizeof *m);
+    if (m) m->context = simt_current();
     r = m ? load_image(image, &m->program, &e) : CUDA_ERROR_OUT_OF_MEMORY;
     if (r == CUDA_SUCCESS && jit.registers > 0) simt_program_limit_registers(m->program, jit.registers);
     if (r == CUDA_SUCCESS && !simt_handle_add(m, SIMT_MODULE)) r = CUDA_ERROR_OUT_OF_MEMORY;
     simt_jit_result(&jit, r != CUDA_SUCCESS && e.text ? e.text : "", r == CUDA_SUCCESS ? refusal_in(m->program) : "");
-    if (r != CUDA_SUCCESS && e.text && simt_watch.refuse) simt_watch.refuse(e.text);
+    if (r != CUDA_SUCCESS && e.text && simt_watch.refuse) simt_watch.refuse(e.text, r);
     rt_error_clear(&e);
     if (r == CUDA_SUCCESS) {
         *module = m;

@@ -47,6 +47,11 @@ CUresult simt_issue_now(CUstream stream, const struct simt_work *work)
     return issue(stream, work, true);
 }
 
+CUresult simt_allowed(void)
+{
+    return atomic_load(&simt_captures.count) > 0 ? simt_captures.unsafe() : CUDA_SUCCESS;
+}
+
 void simt_settle(bool told)
 {
     if (simt_queue.settle) simt_queue.settle(told);
@@ -60,6 +65,12 @@ CUresult simt_stream_ready(CUstream stream)
     if (r != CUDA_SUCCESS) return r;
     if (!stream || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD) return CUDA_SUCCESS;
     return simt_handle_is(stream, SIMT_STREAM) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUcontext simt_stream_context(CUstream stream)
+{
+    bool own = stream && stream != CU_STREAM_LEGACY && stream != CU_STREAM_PER_THREAD;
+    return own ? stream->context : simt_current();
 }
 
 CUresult simt_StreamCreate(CUstream *stream, unsigned int flags)
@@ -133,6 +144,7 @@ CUresult simt_StreamWaitEvent(CUstream stream, CUevent event, unsigned int flags
     if (flags > CU_EVENT_WAIT_EXTERNAL) return CUDA_ERROR_INVALID_VALUE;
     if (atomic_load(&simt_captures.count) > 0 && simt_captures.join(stream, event, flags, &r)) return r;
     if (event->captured) return CUDA_ERROR_CAPTURED_EVENT;
+    if (flags == CU_EVENT_WAIT_EXTERNAL) return CUDA_ERROR_INVALID_VALUE; /* that is for captures */
     return simt_queue.after ? simt_queue.after(stream, event) : CUDA_SUCCESS;
 }
 
@@ -140,10 +152,13 @@ CUresult simt_EventCreate(CUevent *event, unsigned int flags)
 {
     CUresult r = simt_ready();
     if (r != CUDA_SUCCESS) return r;
-    if (!event || flags > (CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING)) return CUDA_ERROR_INVALID_VALUE;
+    const unsigned known = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
+    bool shared = flags & CU_EVENT_INTERPROCESS, timed = !(flags & CU_EVENT_DISABLE_TIMING);
+    if (!event || flags & ~known || (shared && timed)) return CUDA_ERROR_INVALID_VALUE;
     CUevent v = rt_calloc(1, sizeof *v);
     if (!v) return CUDA_ERROR_OUT_OF_MEMORY;
     v->flags = flags;
+    v->context = simt_current();
     if (!simt_handle_add(v, SIMT_EVENT)) {
         free(v);
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -167,6 +182,7 @@ CUresult simt_EventRecord(CUevent event, CUstream stream)
 {
     CUresult r = simt_stream_ready(stream);
     if (r == CUDA_SUCCESS) r = event_ready(event);
+    if (r == CUDA_SUCCESS && event->context != simt_stream_context(stream)) r = CUDA_ERROR_INVALID_HANDLE;
     if (r != CUDA_SUCCESS) return r;
     return simt_issue(stream, &(struct simt_work){.kind = SIMT_WORK_RECORD, .event = event});
 }
@@ -175,6 +191,7 @@ static CUresult ask_event(CUevent event, bool wait)
 {
     CUresult r = event_ready(event);
     if (r == CUDA_SUCCESS && event->captured) r = CUDA_ERROR_CAPTURED_EVENT;
+    if (r == CUDA_SUCCESS) r = simt_allowed();
     if (r != CUDA_SUCCESS) return r;
     return simt_queue.happened && !simt_queue.happened(event, wait) ? not_done(wait) : simt_pending();
 }

@@ -95,6 +95,7 @@ struct CUstream_st {
 };
 struct CUevent_st {
     unsigned flags;
+    CUcontext context;
     bool recorded;
     uint64_t number; /* of the queue's item that records it, the last that was issued */
     CUstream stream; /* that it was issued to, as the queue calls that; it may be gone */
@@ -136,11 +137,15 @@ struct simt_work {
 };
 /* CUDA_SUCCESS when the context is good and the stream is one; NULL and the two special values are streams too. */
 CUresult simt_stream_ready(CUstream stream);
+CUcontext simt_stream_context(CUstream stream); /* of one that was checked; the special values are the current one's */
 /* Has the work captured, or does it: at once, or where there is a queue in its turn. The work was checked, but for what
  * only doing it shows. `simt_issue_now` comes back when it is done. */
 CUresult simt_issue(CUstream stream, const struct simt_work *work);
 CUresult simt_issue_now(CUstream stream, const struct simt_work *work);
 CUresult simt_perform(const struct simt_work *work);
+/* CUDA_SUCCESS when no capture forbids the calling thread to allocate, to free or to look at an event: what CUDA calls
+ * potentially unsafe. */
+CUresult simt_allowed(void);
 /* Waits for all work of all streams: before something goes that they may use, or because the program said so. `told`:
  * the call is one that waits in CUDA, too. */
 void simt_settle(bool told);
@@ -154,12 +159,13 @@ extern struct simt_queue {
     void (*settle)(bool told);
 } simt_queue;
 /* Captures of streams, which libcuda/capture.c does. While any is under way (`count`), it is asked whether it takes the
- * work that is issued, and *result then says how that went, and whether a call that waits is allowed; `leave` is told
- * of streams that go. */
+ * work that is issued, and *result then says how that went, and whether a call that waits is allowed, or another that
+ * no capture would notice; `leave` is told of streams that go. */
 extern struct simt_captures {
     atomic_int count;
     bool (*issue)(CUstream stream, const struct simt_work *work, CUresult *result);
     CUresult (*wait)(CUstream stream, bool whole_context);
+    CUresult (*unsafe)(void);
     bool (*join)(CUstream stream, CUevent event, unsigned flags, CUresult *result);
     void (*leave)(CUstream stream);
 } simt_captures;
@@ -171,7 +177,7 @@ extern struct simt_captures {
 extern struct simt_watch {
     struct simt_observer *(*begin)(const struct simt_launch *l);
     void (*end)(const struct simt_launch *l, const struct simt_fault *fault);
-    void (*refuse)(const char *why);
+    void (*refuse)(const char *why, CUresult returned);
     void (*asserted)(const struct simt_launch *l, const struct simt_fault *fault);
 } simt_watch;
 
@@ -244,6 +250,7 @@ struct CUfunc_st {
 };
 struct CUmod_st {
     struct simt_program *program;
+    CUcontext context;           /* that its functions are launched in; NULL: the stream's, of a library */
     struct CUfunc_st *functions; /* those that were asked for */
     CUlibrary library;           /* whose it is, or NULL */
 };
@@ -257,6 +264,8 @@ struct simt_jit {
 };
 CUresult simt_jit_options(unsigned count, const CUjit_option *options, void **values, struct simt_jit *out);
 void simt_jit_result(const struct simt_jit *jit, const char *error, const char *info); /* "" when there is none */
+/* Parses PTX, for ptx_free. Errors are the driver's, with a text. */
+CUresult simt_read_ptx(const char *text, size_t length, struct ptx_module **out, struct rt_error *e);
 CUresult simt_check_function(CUfunction function);
 /* Of a function that was checked; kernels of libraries are asked without a context. */
 CUresult simt_get_attribute(int *value, CUfunction_attribute attribute, CUfunction function);

@@ -158,7 +158,10 @@ struct ptx_module {
     size_t file_count; /* .file N "name": files[N], NULL where N is not given */
 };
 
-/* Parses `length` bytes. NULL: RT_COMPILE with "line N: what was expected, what came". */
+#define PTX_NEWEST 9 /* the major version of the language; minor ones only add to it */
+
+/* Parses `length` bytes. NULL: RT_COMPILE with "line N: what was expected, what came", or RT_UNSUPPORTED for PTX of a
+ * newer version. */
 struct ptx_module *ptx_parse(const char *text, size_t length, struct rt_error *e);
 void ptx_free(struct ptx_module *m);
 

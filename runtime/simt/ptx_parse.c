@@ -430,15 +430,35 @@ static bool read_version(struct ptx_parser *p)
     for (; i < p->token.length && s[i] != '.' && digits++ < 4; i++) major = major * 10 + (s[i] - '0');
     for (i++, digits = 0; i < p->token.length && s[i] >= '0' && s[i] <= '9' && digits++ < 4; i++)
         minor = minor * 10 + (s[i] - '0');
+    if (major > PTX_NEWEST) {
+        ptx_fail(p, "PTX %d.%d is newer than what the software GPU knows, %d; use an older compiler", major, minor,
+                 PTX_NEWEST);
+        if (p->error) p->error->status = RT_UNSUPPORTED;
+        return false;
+    }
+    if (major == 0) return ptx_expected(p, "a version of PTX");
     p->module->version_major = major;
     p->module->version_minor = minor;
     return ptx_next(p);
 }
 
+/* sm_80, sm_90a, sm_120f, or one of the words that may stand beside such a name. */
+static bool is_target(const struct token *t)
+{
+    static const char *const others[] = {"texmode_unified", "texmode_independent", "debug", "map_f64_to_f32"};
+    size_t n = t->length;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (n == strlen(others[i]) && !memcmp(t->start, others[i], n)) return true;
+    if (n > 4 && (t->start[n - 1] == 'a' || t->start[n - 1] == 'f')) n--;
+    for (size_t i = 3; i < n; i++)
+        if (t->start[i] < '0' || t->start[i] > '9') return false;
+    return n > 3 && !memcmp(t->start, "sm_", 3);
+}
+
 static bool read_target(struct ptx_parser *p)
 {
     do {
-        if (p->token.kind != TOKEN_NAME) return ptx_expected(p, "a target such as sm_80");
+        if (p->token.kind != TOKEN_NAME || !is_target(&p->token)) return ptx_expected(p, "a target such as sm_80");
         struct ptx_name *name = ptx_intern(p, p->token.start, p->token.length);
         if (!name || !ptx_next(p)) return false;
         if (!p->module->target) p->module->target = name->text;
@@ -496,8 +516,9 @@ static bool read_directive(struct ptx_parser *p)
     }
     if (p->token.kind != TOKEN_DOT) return ptx_expected(p, "a directive");
     struct token word = p->token;
-    if (!ptx_next(p)) return false;
 #define IS(text) (word.length == strlen(text) && memcmp(word.start, text, word.length) == 0)
+    if (!p->module->version_major && !IS("version")) return ptx_expected(p, "'.version', with which PTX begins");
+    if (!ptx_next(p)) return false;
     if (IS("entry")) return read_function(p, true, is_extern, is_weak);
     if (IS("func")) return read_function(p, false, is_extern, is_weak);
     if (IS("global")) return module_variable(p, PTX_GLOBAL, is_extern, is_weak);

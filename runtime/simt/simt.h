@@ -104,10 +104,11 @@ struct simt_function_info {
     int registers; /* 32-bit registers a thread uses, an estimate by type */
     size_t shared_bytes, local_bytes, const_bytes;
     int max_threads;
-    int target;            /* 75 of ".target sm_75" */
-    unsigned cluster[3];   /* blocks of a cluster, that the kernel was compiled for; 0 when it was not */
-    bool must_cluster;     /* a launch must say how many */
-    bool grid_of_clusters; /* a launch's grid counts clusters, not blocks */
+    uint32_t required_threads[3]; /* of a block along each axis; 0 when any will do */
+    int target;                   /* 75 of ".target sm_75" */
+    unsigned cluster[3];          /* blocks of a cluster, that the kernel was compiled for; 0 when it was not */
+    bool must_cluster;            /* a launch must say how many */
+    bool grid_of_clusters;        /* a launch's grid counts clusters, not blocks */
     size_t param_count, param_bytes;
     struct simt_param {
         uint32_t offset, size;

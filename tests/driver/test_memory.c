@@ -276,7 +276,9 @@ TEST(managed_memory)
     CHECK_INT(*(int *)(uintptr_t)total, N * (N + 1) / 2);
     OK(cuMemsetD32(p, 3, N));
     CHECK_INT(x[N / 2], 3);
-    OK(cuStreamAttachMemAsync(NULL, p, 0, CU_MEM_ATTACH_SINGLE));
+    OK(cuStreamAttachMemAsync(NULL, p, 0, CU_MEM_ATTACH_GLOBAL));
+    CHECK_INT(cuStreamAttachMemAsync(NULL, p, 0, CU_MEM_ATTACH_SINGLE), CUDA_ERROR_INVALID_VALUE);
+    CHECK_INT(cuStreamAttachMemAsync(NULL, p, 4, CU_MEM_ATTACH_GLOBAL), CUDA_ERROR_INVALID_VALUE);
     OK(cuMemFree(p));
     CHECK_INT(cuMemFree(p), CUDA_ERROR_INVALID_VALUE);
     stop();

@@ -324,8 +324,8 @@ TEST(bad_modules_leave_their_reason)
     CHECK_INT(try_load(".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\n"
                        "  frobnicate.b32 1;\n  ret;\n}\n",
                        log, sizeof log, &written),
-              CUDA_ERROR_NOT_SUPPORTED);
-    CHECK_HAS(log, "frobnicate");
+              CUDA_ERROR_INVALID_PTX);
+    CHECK_HAS(log, "PTX has no instruction frobnicate");
     stop();
 }
 

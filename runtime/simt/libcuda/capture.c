@@ -113,6 +113,42 @@ static CUresult check_legacy(void)
     return CUDA_SUCCESS;
 }
 
+/* What is not of a stream would be missing when the graph is launched. Which captures that concerns is said at
+ * cuThreadExchangeStreamCaptureMode. */
+static CUresult check_unsafe(void)
+{
+    CUresult r = CUDA_SUCCESS;
+    for (size_t i = 0; i < sizeof captures / sizeof captures[0]; i++) {
+        struct capture *c = captures[i];
+        if (!c || thread_mode == CU_STREAM_CAPTURE_MODE_RELAXED) continue;
+        bool concerned = pthread_equal(c->thread, pthread_self())
+                             ? c->mode != CU_STREAM_CAPTURE_MODE_RELAXED
+                             : c->mode == CU_STREAM_CAPTURE_MODE_GLOBAL && thread_mode == c->mode;
+        if (concerned) r = spoil(c, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    }
+    return r;
+}
+
+static CUresult on_unsafe(void)
+{
+    pthread_mutex_lock(&lock);
+    CUresult r = check_unsafe();
+    pthread_mutex_unlock(&lock);
+    return r;
+}
+
+/* A wait for all streams of the context waits for those that are captured, too. */
+static CUresult check_context_wait(void)
+{
+    CUresult r = CUDA_SUCCESS;
+    for (size_t i = 0; i < sizeof captures / sizeof captures[0]; i++) {
+        struct capture *c = captures[i];
+        if (c && (!c->origin->stream || c->origin->stream->context == simt_current()))
+            r = spoil(c, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    }
+    return r;
+}
+
 static CUresult on_wait(CUstream stream, bool whole_context)
 {
     CUresult r = CUDA_SUCCESS;
@@ -121,14 +157,10 @@ static CUresult on_wait(CUstream stream, bool whole_context)
     if (m) {
         r = spoil(m->capture, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     } else if (whole_context) {
-        for (size_t i = 0; i < sizeof captures / sizeof captures[0]; i++) {
-            struct capture *c = captures[i];
-            bool mine = c && (c->mode == CU_STREAM_CAPTURE_MODE_GLOBAL || pthread_equal(c->thread, pthread_self()));
-            if (mine && c->mode != CU_STREAM_CAPTURE_MODE_RELAXED) r = spoil(c, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-        }
-        if (thread_mode == CU_STREAM_CAPTURE_MODE_RELAXED) r = CUDA_SUCCESS;
-    } else if (is_legacy(stream)) {
-        r = check_legacy();
+        r = check_context_wait();
+    } else {
+        if (is_legacy(stream)) r = check_legacy();
+        if (r == CUDA_SUCCESS) r = check_unsafe();
     }
     pthread_mutex_unlock(&lock);
     return r;
@@ -324,6 +356,7 @@ static CUresult begin(CUstream stream, CUgraph graph, CUstreamCaptureMode mode)
     captures[i] = c;
     simt_captures.issue = on_issue;
     simt_captures.wait = on_wait;
+    simt_captures.unsafe = on_unsafe;
     simt_captures.join = on_join;
     simt_captures.leave = on_leave;
     atomic_fetch_add(&simt_captures.count, 1);

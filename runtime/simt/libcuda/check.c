@@ -215,8 +215,9 @@ static void end(const struct simt_launch *l, const struct simt_fault *fault)
     checks = NULL;
 }
 
-static void refuse(const char *why)
+static void refuse(const char *why, CUresult returned)
 {
+    (void)returned;
     fflush(stdout);
     fprintf(stderr, "%s\n", why);
 }

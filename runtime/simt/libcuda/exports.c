@@ -26,6 +26,20 @@ CUresult cuGetExportTable(const void **table, const CUuuid *id)
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 
+/* Code that is good but not for the software GPU: the program hears no more than a number, so its user is told, once.
+ */
+static void tell_lack(const char *why, CUresult returned)
+{
+    static atomic_flag told = ATOMIC_FLAG_INIT;
+    if (returned == CUDA_ERROR_NOT_SUPPORTED && !atomic_flag_test_and_set(&told))
+        fprintf(stderr, "lunarray: %s\n", why);
+}
+
+__attribute__((constructor)) static void start(void)
+{
+    if (!simt_watch.refuse) simt_watch.refuse = tell_lack; /* else check.c tells all */
+}
+
 /* Names of our own for all symbols, whatever they are declared as elsewhere; a refused one is defined by that. */
 #define HAVE(name, suffix, since, twin)       extern CUresult symbol_##name##suffix(void) __asm__(#name #suffix);
 #define SAME(name, suffix, since, twin, same) HAVE(name, suffix, since, twin)

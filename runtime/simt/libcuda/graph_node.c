@@ -41,6 +41,11 @@ static CUresult read_fill(const CUDA_MEMSET_NODE_PARAMS *from, struct libcuda_pa
     return CUDA_SUCCESS;
 }
 
+static bool is_memory(CUmemorytype type)
+{
+    return type >= CU_MEMORYTYPE_HOST && type <= CU_MEMORYTYPE_UNIFIED;
+}
+
 /* The kinds of parameters of a node of any type begin as those of its own calls do; a context after them says where,
  * and there is one device. */
 CUresult libcuda_read_params(const CUgraphNodeParams *from, struct libcuda_params *to)
@@ -54,7 +59,8 @@ CUresult libcuda_read_params(const CUgraphNodeParams *from, struct libcuda_param
     }
     case CU_GRAPH_NODE_TYPE_MEMCPY:
         *to = (struct libcuda_params){.type = from->type, .copy = from->memcpy.copyParams};
-        return CUDA_SUCCESS;
+        return is_memory(to->copy.srcMemoryType) && is_memory(to->copy.dstMemoryType) ? CUDA_SUCCESS
+                                                                                      : CUDA_ERROR_INVALID_VALUE;
     case CU_GRAPH_NODE_TYPE_MEMSET: {
         CUDA_MEMSET_NODE_PARAMS f;
         memcpy(&f, &from->memset, sizeof f);

@@ -49,6 +49,7 @@ CUresult cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *o
     if (r == CUDA_SUCCESS) {
         simt_handle_disown(l, SIMT_LIBRARY);
         l->module->library = l;
+        l->module->context = NULL;
         *library = l;
     } else {
         free(l);

@@ -381,16 +381,25 @@ static CUresult add_text(CUlinkState s, const char *text, size_t length)
     return CUDA_SUCCESS;
 }
 
+/* What a program adds is looked at before it is among the others. */
+static CUresult add_ptx(CUlinkState s, const char *text, size_t length, struct rt_error *e)
+{
+    struct ptx_module *ptx;
+    TRY(simt_read_ptx(text, length, &ptx, e));
+    ptx_free(ptx);
+    return add_text(s, text, length);
+}
+
 static CUresult add_image(CUlinkState s, const void *data, size_t size, struct rt_error *e)
 {
     enum simt_image kind = size < 4 ? SIMT_IMAGE_TEXT : simt_image_kind(data);
-    if (kind == SIMT_IMAGE_TEXT) return add_text(s, data, size);
+    if (kind == SIMT_IMAGE_TEXT) return add_ptx(s, data, size, e);
     if (kind == SIMT_IMAGE_ELF) {
         rt_fail(e, RT_UNSUPPORTED, "the software GPU links PTX only; this is binary code for a GPU");
         return CUDA_ERROR_NO_BINARY_FOR_GPU;
     }
     char *text = simt_fatbin_ptx(data, e);
-    CUresult r = text                    ? add_text(s, text, strlen(text))
+    CUresult r = text                    ? add_ptx(s, text, strlen(text), e)
                  : e->status == RT_NOMEM ? CUDA_ERROR_OUT_OF_MEMORY
                                          : CUDA_ERROR_NO_BINARY_FOR_GPU;
     free(text);

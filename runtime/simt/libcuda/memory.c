@@ -267,6 +267,8 @@ CUresult cuStreamAttachMemAsync(CUstream stream, CUdeviceptr address, size_t len
     TRY(simt_stream_ready(stream));
     if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST && flags != CU_MEM_ATTACH_SINGLE)
         return CUDA_ERROR_INVALID_VALUE;
-    bool good = find_place(address, &p) && (length == 0 || length <= p.bytes - (address - p.start));
+    bool null = !stream || stream == CU_STREAM_LEGACY; /* which is of all streams */
+    bool good = find_place(address, &p) && p.managed && (length == 0 || length == p.bytes) &&
+                !(null && flags == CU_MEM_ATTACH_SINGLE);
     return good ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }

@@ -55,7 +55,7 @@ CUresult cuStreamGetCtx(CUstream stream, CUcontext *context)
 {
     TRY(simt_stream_ready(stream));
     if (!context) return CUDA_ERROR_INVALID_VALUE;
-    *context = is_own(stream) ? stream->context : simt_current();
+    *context = simt_stream_context(stream);
     return CUDA_SUCCESS;
 }
 

@@ -309,6 +309,8 @@ CUresult cuMemSetAccess(CUdeviceptr pointer, size_t bytes, const CUmemAccessDesc
     for (size_t i = 0; i < count; i++) {
         TRY(check_location(&access[i].location));
         if (access[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READ) return CUDA_ERROR_NOT_SUPPORTED;
+        if (access[i].flags != CU_MEM_ACCESS_FLAGS_PROT_NONE && access[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
+            return CUDA_ERROR_INVALID_VALUE;
     }
     simt_lock();
     CUresult r = set_access(pointer, bytes, access[count - 1].flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
