@@ -223,8 +223,11 @@ static void *in_another_thread(void *unsafe)
 static void *in_a_thread_beside(void *unsafe)
 {
     CUcontext c;
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
     OK(cuDevicePrimaryCtxRetain(&c, 0));
     OK(cuCtxSetCurrent(c));
+    allowed(unsafe);
+    OK(cuThreadExchangeStreamCaptureMode(&mode));
     allowed(unsafe);
     OK(cuDevicePrimaryCtxRelease(0));
     return NULL;
@@ -249,7 +252,7 @@ TEST(what_is_unsafe_while_a_stream_is_captured)
     struct unsafe u;
     CUstream s;
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-    start();
+    CUcontext c = start(), apart;
     OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
     OK(cuStreamCreate(&u.other, CU_STREAM_NON_BLOCKING));
     OK(cuEventCreate(&u.event, 0));
@@ -282,6 +285,12 @@ TEST(what_is_unsafe_while_a_stream_is_captured)
     OK(cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_RELAXED)); /* what waits for all streams never may */
     CHECK_INT(cuCtxSynchronize(), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     end_capture(s, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    OK(cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_RELAXED)); /* but for those of its own context */
+    OK(cuCtxCreate(&apart, NULL, 0, 0));
+    OK(cuCtxSynchronize());
+    OK(cuCtxDestroy(apart));
+    OK(cuCtxSetCurrent(c));
+    end_capture(s, CUDA_SUCCESS);
     OK(cuMemFree(u.memory));
     OK(cuMemFreeHost(u.pinned));
     stop();
