@@ -98,6 +98,19 @@ t.test("what did not run is not shown where ways meet", function()
     }
   ]]
   t.same(walk(gpu.trace(k, 1, 8)(gpu.zeros(8, "int32")), first), { "1 ff x", "2 ff v", "3 ff", "4 aa v", "5 55", "7 ff", "8 ff" })
+  k = gpu.kernel [[
+    __global__ void open(int *x) {
+      int t = threadIdx.x;
+      int v; // has some value where ways meet
+      if (t % 2)
+        v = x[t] + 5;
+      else if (t > 99)
+        v = -1;
+      if (t % 2)
+        x[t] = v;
+    }
+  ]]
+  for _, s in ipairs(gpu.trace(k, 1, 8)(gpu.zeros(8, "int32"))) do assert(not s.source:find("v = -1", 1, true), s.mask) end
   first, k = line(), gpu.kernel [[
     __device__ int within(int v, int low, int high) {
       if (v < low)
