@@ -452,6 +452,8 @@ static const struct lg_function functions[] = {
      "z), count, and of a second thread, where one takes part, the same in other; of what malloc gave, malloc has file, line and source of the call. kind is \"out of bounds\", "
      "\"misaligned\", \"use after free\", \"invalid free\", \"uninitialized read\", \"race\", \"block not running\" (of a cluster), \"barrier divergence\", \"missing lane\", "
      "\"division by zero\", or \"fault\" for what ends a kernel, such as an assertion.\n"
+     "A barrier of the block is for all of its threads, in one place: who has returned, or waits in another branch, is a divergence. CUDA's guide asks for that, "
+     "and GPUs before Volta hang or go on too early, where later ones no longer wait for threads that have ended.\n"
      "A race is two accesses by different threads to the same memory, not both reads or both atomic, that no barrier, "
      "and no fence with an atomic, puts in order, whichever came first; lanes of one warp are not in step. Who reads what "
      "was written by an atomic or a volatile access, or made of it by further atomics, comes behind what the writer had done and seen before its last fence, and behind nothing else "
