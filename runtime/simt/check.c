@@ -233,6 +233,15 @@ static void find_running(struct simt_check *c, uint32_t entry)
     }
 }
 
+/* So many are made of each instruction, at most. */
+static bool new_sites(struct simt_check *c)
+{
+    size_t of_atomics = 4 * (size_t)c->program->code_count + 2, most = MAX_SITES / 2;
+    c->sites = rt_alloc((most + (of_atomics < most ? of_atomics : most)) * sizeof *c->sites);
+    if (c->sites) c->sites[0] = c->sites[most] = (struct site){0}; /* of what is none */
+    return c->sites;
+}
+
 static bool launch_start(struct simt_observer *o, const struct simt_launch *l, struct simt_fault *fault)
 {
     struct simt_check *c = (struct simt_check *)o;
@@ -246,9 +255,8 @@ static bool launch_start(struct simt_observer *o, const struct simt_launch *l, s
     c->site_count[0] = c->site_count[1] = 1;
     c->watch = rt_calloc(p->code_count + 1, sizeof *c->watch);
     c->site_of = rt_calloc(p->code_count + 1, sizeof *c->site_of);
-    c->sites = rt_calloc(MAX_SITES, sizeof *c->sites);
     c->runs = rt_calloc(p->function_count, sizeof *c->runs);
-    if (!c->watch || !c->site_of || !c->sites || !c->runs) return no_memory(fault, l);
+    if (!c->watch || !c->site_of || !c->runs || !new_sites(c)) return no_memory(fault, l);
     find_running(c, (uint32_t)(l->function->code - p->functions));
     simt_texels_find(c);
     c->mixes = simt_check_mixes(c);
@@ -263,9 +271,10 @@ static bool launch_start(struct simt_observer *o, const struct simt_launch *l, s
     c->meets_some |= waits;
     c->exact = orders_some(c) || c->mixes;
     if (c->releases_some) c->spots = rt_calloc(SEEN_OBJECTS, sizeof *c->spots);
-    if (c->releases_some && !c->spots) return no_memory(fault, l);
-    if (!simt_inputs_find(c) || !simt_steady_begin(c)) return no_memory(fault, l);
-    simt_even_begin(c);
+    if (c->releases_some && !(c->spots && simt_releases_new(c))) return no_memory(fault, l);
+    simt_again_find(c);
+    if (!(c->again || simt_inputs_find(c)) || !simt_steady_begin(c)) return no_memory(fault, l);
+    if (!c->again) simt_even_begin(c);
     c->observer.watch = c->watch;
     c->observer.way = c->follows_texels;
     return true;
@@ -300,6 +309,7 @@ static void launch_end(struct simt_observer *o, struct simt_fault *fault)
         free_block(c->blocks);
         c->blocks = next;
     }
+    simt_again_keep(c);
     if (c->untracked) simt_wrote_everything();
     simt_heap_settle();
     simt_written_settle();
@@ -498,10 +508,7 @@ struct simt_check *simt_check_new(const struct simt_extent *extents, size_t coun
     if (c) {
         pthread_mutex_init(&c->lock, NULL);
         pthread_mutex_init(&c->scoped_lock, NULL);
-        for (int k = 0; k < LOG_STRIPES; k++) {
-            pthread_mutex_init(&c->stripes[k].lock, NULL);
-            pthread_mutex_init(&c->listed[k].lock, NULL);
-        }
+        for (int k = 0; k < LOG_STRIPES; k++) pthread_mutex_init(&c->listed[k].lock, NULL);
         c->observer = (struct simt_observer){
             .before = before,
             .launch_start = launch_start,
@@ -547,7 +554,10 @@ void simt_check_free(struct simt_check *c)
     free(c->sites);
     free(c->extents);
     free(c->outputs);
+    free(c->key);
     free(c->spots);
+    free(c->reports);
+    free(c->keys);
     simt_steady_free(c);
     free(c);
 }

@@ -88,6 +88,9 @@ struct simt_check {
     bool untracked;       /* there are instructions that write memory unseen */
     struct steadiness steady;
     struct evenness even;
+    char *key; /* of the launch, for check_again.c; NULL: it is not kept */
+    size_t key_bytes;
+    bool again;        /* there was one like it */
     bool knows_inputs; /* what is not in these allocations needs no records: check_inputs.c */
     uint64_t *outputs;
     size_t output_count;
@@ -99,8 +102,8 @@ struct simt_check {
     record moments[1u << MOMENT_BITS];
     _Atomic uint32_t moment_count;
     struct block *blocks;
-    struct simt_report reports[MAX_REPORTS];
-    uint64_t keys[MAX_REPORTS]; /* of reports: what groups them */
+    struct simt_report *reports; /* MAX_REPORTS at most; NULL: there are none */
+    uint64_t *keys;              /* of reports: what groups them */
     size_t report_count;
     uint64_t more;
     bool strict;            /* stores of one value race, too */
@@ -121,12 +124,12 @@ struct simt_check {
     _Atomic bool coarse;                   /* order goes by numbers from now on */
     /* releases: by an atomic or volatile write behind a fence */
     _Atomic uint64_t releases;
-    _Atomic uint64_t objects[OBJECTS];  /* the last release there */
-    _Atomic uint64_t observed[OBJECTS]; /* and the last one that another thread has read there */
-    struct {
+    _Atomic uint64_t *objects;  /* by object: the last release there; NULL: nothing is released */
+    _Atomic uint64_t *observed; /* and the last one that another thread has read there */
+    struct release_stripe {     /* by block */
         pthread_mutex_t lock;
         struct release_log *logs;
-    } stripes[LOG_STRIPES];
+    } * stripes;
 };
 
 /* ---- check_scope.c ---- */
@@ -329,6 +332,13 @@ bool simt_inputs_fixed(const struct simt_check *c);
 bool simt_check_meant(const struct simt_check *c, int origin, struct simt_extent *to);
 /* The allocation that the instruction touches; 0: not known. */
 uint64_t simt_check_allocation(const struct simt_check *c, uint32_t pc);
+
+/* ---- check_again.c: when a launch starts, and when it ends ---- */
+/* Was there one like it? Then what is known of its memory is filled in, in the place of simt_inputs_find and
+ * simt_even_begin. */
+bool simt_again_find(struct simt_check *c);
+/* Keeps it for the next one. */
+void simt_again_keep(struct simt_check *c);
 
 /* ---- check_own.c ---- */
 /* Takes what each thread has bytes of its own in out of the outputs. False: no memory. */

@@ -66,7 +66,8 @@ void simt_releases_arrive(const struct access *a, unsigned lane);
 /* The thread has seen the releases up to this number. Has it seen what the record says? */
 void simt_releases_acquire(struct block *b, unsigned thread, uint64_t number);
 bool simt_releases_seen(const struct block *b, record e, unsigned thread);
-void simt_releases_start(struct block *b); /* a block begins */
+void simt_releases_start(struct block *b);    /* a block begins */
+bool simt_releases_new(struct simt_check *c); /* when a launch starts in which some release; false: no memory */
 void simt_releases_free(struct simt_check *c);
 
 #endif

@@ -55,9 +55,18 @@ void simt_releases_start(struct block *b)
     if (!b->log) atomic_store(&c->no_memory, true);
 }
 
+bool simt_releases_new(struct simt_check *c)
+{
+    c->objects = rt_calloc(OBJECTS, sizeof *c->objects);
+    c->observed = rt_calloc(OBJECTS, sizeof *c->observed);
+    c->stripes = rt_calloc(LOG_STRIPES, sizeof *c->stripes);
+    for (int k = 0; k < LOG_STRIPES && c->stripes; k++) pthread_mutex_init(&c->stripes[k].lock, NULL);
+    return c->objects && c->observed && c->stripes;
+}
+
 void simt_releases_free(struct simt_check *c)
 {
-    for (int k = 0; k < LOG_STRIPES; k++) {
+    for (int k = 0; k < LOG_STRIPES && c->stripes; k++) {
         while (c->stripes[k].logs) {
             struct release_log *next = c->stripes[k].logs->next;
             free(c->stripes[k].logs->items);
@@ -66,6 +75,9 @@ void simt_releases_free(struct simt_check *c)
         }
         pthread_mutex_destroy(&c->stripes[k].lock);
     }
+    free(c->stripes);
+    free(c->objects);
+    free(c->observed);
 }
 
 /* The atomic of a release is behind the fence, as others may be that nobody has read. */

@@ -203,6 +203,20 @@ static struct simt_report *find_group(struct simt_check *c, uint64_t key)
     return NULL;
 }
 
+/* Is there room for one more? */
+static bool has_room(struct simt_check *c)
+{
+    if (c->report_count == MAX_REPORTS) {
+        c->more++;
+        return false;
+    }
+    if (!c->reports) c->reports = rt_alloc(MAX_REPORTS * sizeof *c->reports);
+    if (!c->keys) c->keys = rt_alloc(MAX_REPORTS * sizeof *c->keys);
+    if (c->reports && c->keys) return true;
+    atomic_store(&c->no_memory, true);
+    return false;
+}
+
 void simt_check_report(struct simt_check *c, const struct simt_report *report)
 {
     struct simt_report r = *report;
@@ -222,11 +236,9 @@ void simt_check_report(struct simt_check *c, const struct simt_report *report)
             *group = r;
         else
             group->count = r.count;
-    } else if (c->report_count < MAX_REPORTS) {
+    } else if (has_room(c)) {
         c->keys[c->report_count] = key;
         c->reports[c->report_count++] = r;
-    } else {
-        c->more++;
     }
     pthread_mutex_unlock(&c->lock);
 }
@@ -348,6 +360,9 @@ static void drop_joined(struct simt_check *c)
 
 const struct simt_report *simt_check_reports(struct simt_check *c, size_t *count, uint64_t *more)
 {
+    *more = c->more;
+    *count = 0;
+    if (!c->report_count) return NULL;
     join_writes(c);
     join_updates(c);
     drop_joined(c);
@@ -357,6 +372,5 @@ const struct simt_report *simt_check_reports(struct simt_check *c, size_t *count
         if (is_from_race(c, &c->reports[k]))
             memmove(&c->reports[k], &c->reports[k + 1], (--c->report_count - k) * sizeof *c->reports);
     *count = c->report_count;
-    *more = c->more;
     return c->reports;
 }

@@ -422,10 +422,12 @@ static bool decode_module(struct decoder *d)
 
 static struct simt_program *new_program(struct decoder *d, struct rt_error *e)
 {
+    static _Atomic uint64_t programs;
     struct rt_error own = {0};
     d->e = e ? e : &own;
     d->vectors = simt_vector_ops();
     d->program = rt_calloc(1, sizeof *d->program);
+    if (d->program) d->program->number = atomic_fetch_add(&programs, 1);
     bool ok = d->program ? decode_module(d) : simt_out_of_memory(d);
     free(d->var_address);
     free(d->shared_start);

@@ -485,15 +485,16 @@ static void look_at_registers(struct steady *s)
 static bool look_for_fixed(struct steady *s)
 {
     struct decoder *d = s->d;
+    bool ok = true;
     if (!simt_find_fixed(d, s->fixed)) return true;
     look_at_registers(s);
     if ((d->fn->steady = alike_without(s, NULL))) {
         keep_still(s, 0);
-        return keep_conditions(s) && simt_keep_fixed(d, s->fixed, s->matters);
+        ok = keep_conditions(s) && simt_keep_fixed(d, s->fixed, s->matters);
     }
-    memset(s->fixed, 0, s->f->insn_count * sizeof *s->fixed);
+    memset(s->fixed, 0, s->f->insn_count * sizeof *s->fixed); /* that is for shared memory alone */
     look_at_registers(s);
-    return true;
+    return ok;
 }
 
 /* Fills in d->fn->steady by choices, where less left something to differ. False: no memory. */

@@ -281,6 +281,7 @@ struct simt_function {
 };
 
 struct simt_program {
+    uint64_t number; /* no other one's */
     struct insn *code;
     struct place *places;
     uint32_t code_count;
