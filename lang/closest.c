@@ -58,7 +58,7 @@ static const char *const synonyms[][2] = {
     {"ilogb", "logb"}, {"clamp", "clip"}, {"ravel", "flatten"},
     {"swapaxes", "transpose"}, {"sliding_window_view", "unfold"}, {"positive", "clone"}, {"fix", "trunc"},
     {"around", "round"}, {"lround", "round_away"}, {"llround", "round_away"}, {"lrint", "round"}, {"llrint", "round"},
-    {"scalbln", "ldexp"}, {"isgreaterequal", "ge"}, {"islessequal", "le"}, {"islessgreater", "ne"},
+    {"scalbln", "ldexp"}, {"isgreaterequal", "ge"}, {"islessequal", "le"}, {"islessgreater", "x:lt(y) | x:gt(y)"},
     {"fpclassify", "isfinite"}, {"bitwise_invert", "bitwise_not"}, {"bitwise_left_shift", "left_shift"},
     {"bitwise_right_shift", "right_shift"}, {"nexttoward", "nextafter"}, {"isgreater", "gt"}, {"isless", "lt"},
     {"gammaln", "lgamma"}, {"psi", "digamma"}, {"igamma", "gammainc"}, {"igammac", "gammaincc"}, {"bessel_j0", "j0"},

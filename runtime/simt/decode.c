@@ -46,20 +46,6 @@ bool simt_has_mod(const struct ptx_insn *in, const char *mod)
     return false;
 }
 
-bool simt_has_mod_like(const struct ptx_insn *in, const char *start)
-{
-    for (size_t k = 0; k < in->mod_count; k++)
-        if (!strncmp(in->mods[k], start, strlen(start))) return true;
-    return false;
-}
-
-bool simt_is_one_of(const char *word, const char *const *list, size_t count)
-{
-    for (size_t k = 0; k < count; k++)
-        if (!strcmp(word, list[k])) return true;
-    return false;
-}
-
 /* What only hardware has, by the beginning of the instruction's name, and what to do instead. */
 #define OLDER   "compile the kernel for an older target, or run it on a GPU"
 #define USE_MMA "use mma.sync or wmma, or run this kernel on a GPU"

@@ -88,12 +88,8 @@ bool simt_grow(struct decoder *d, void *array, uint32_t count, uint32_t *capacit
 struct insn *simt_emit(struct decoder *d, op_function run);
 bool simt_extra(struct decoder *d, const uint32_t *values, uint32_t count, uint32_t *index);
 
-/* Has the instruction this modifier: the whole word, or one that begins so ("shared" for shared::cta, too)? */
+/* Has the instruction this modifier? ptx_has_mod_like takes what only begins so ("shared" for shared::cta, too). */
 bool simt_has_mod(const struct ptx_insn *in, const char *mod);
-bool simt_has_mod_like(const struct ptx_insn *in, const char *start);
-/* Is the word in the list, an array? */
-#define ONE_OF(word, list) simt_is_one_of(word, list, sizeof(list) / sizeof *(list))
-bool simt_is_one_of(const char *word, const char *const *list, size_t count);
 
 /* Keeps the name of a variable in shared memory, of a function or (-1) of the module. */
 bool simt_name_shared(struct decoder *d, const struct ptx_var *v, int function, uint64_t offset);

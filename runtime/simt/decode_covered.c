@@ -39,8 +39,8 @@ static const struct ptx_operand *address_of(const struct ptx_insn *in)
 static int bytes_of(const struct ptx_insn *in)
 {
     bool moves = !strcmp(in->opcode, "ld") || !strcmp(in->opcode, "st");
-    if (!moves || !in->mod_count || !simt_has_mod_like(in, "shared") || !address_of(in)) return 0;
-    int count = simt_has_mod_like(in, "v2") ? 2 : simt_has_mod_like(in, "v4") ? 4 : 1;
+    if (!moves || !in->mod_count || !ptx_has_mod_like(in, "shared") || !address_of(in)) return 0;
+    int count = ptx_has_mod_like(in, "v2") ? 2 : ptx_has_mod_like(in, "v4") ? 4 : 1;
     const char *type = in->mods[in->mod_count - 1];
     int bits = *type ? atoi(type + 1) : 0;
     return bits > 0 && bits <= 128 ? count * bits / 8 : 0;

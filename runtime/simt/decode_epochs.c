@@ -33,7 +33,7 @@ struct epochs {
 static bool is_barrier(const struct ptx_insn *in)
 {
     bool barrier = !strcmp(in->opcode, "bar") || !strcmp(in->opcode, "barrier");
-    return barrier && !simt_has_mod_like(in, "warp");
+    return barrier && !ptx_has_mod_like(in, "warp");
 }
 
 /* Does it wait for all threads of the block, and those that come by any other such one? Those of a cluster arrive and
@@ -41,12 +41,12 @@ static bool is_barrier(const struct ptx_insn *in)
 static bool waits_for_all(const struct ptx_insn *in)
 {
     const struct ptx_operand *o = in->operands;
-    return simt_has_mod_like(in, "sync") && in->operand_count == 1 && o->kind == PTX_OP_IMM && o->imm == 0;
+    return ptx_has_mod_like(in, "sync") && in->operand_count == 1 && o->kind == PTX_OP_IMM && o->imm == 0;
 }
 
 static bool touches_shared(const struct ptx_insn *in, const char *opcode)
 {
-    return !strcmp(in->opcode, opcode) && simt_has_mod_like(in, "shared");
+    return !strcmp(in->opcode, opcode) && ptx_has_mod_like(in, "shared");
 }
 
 /* False: it can't be followed. */
@@ -208,9 +208,9 @@ static bool read_touch(struct decoder *d, const struct ptx_insn *in, struct touc
     if (!strcmp(in->opcode, "call")) return simt_is_harmless_call(in);
     if (!has_address(in) || IS_IN(none, in->opcode)) return true;
     for (size_t k = 0; k < sizeof elsewhere / sizeof *elsewhere; k++)
-        if (simt_has_mod_like(in, elsewhere[k])) return strncmp(in->opcode, "cp", 2) != 0;
+        if (ptx_has_mod_like(in, elsewhere[k])) return strncmp(in->opcode, "cp", 2) != 0;
     bool atomic = IS_IN(atomics, in->opcode);
-    if ((!atomic && !IS_IN(moves, in->opcode)) || simt_has_mod_like(in, "async")) return false;
+    if ((!atomic && !IS_IN(moves, in->opcode)) || ptx_has_mod_like(in, "async")) return false;
     int n = simt_origin_of_first(d, in) - SHARED_ORIGIN;
     if (n >= 0 && !d->program->shared[n].bytes)
         n = DYNAMIC;

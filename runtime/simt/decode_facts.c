@@ -18,11 +18,6 @@ struct facts {
     uint32_t count;
 };
 
-static bool is(const struct ptx_insn *in, const char *opcode)
-{
-    return !strcmp(in->opcode, opcode);
-}
-
 static bool is_label(const struct ptx_func *f, size_t insn)
 {
     for (size_t k = 0; k < f->label_count; k++)
@@ -43,7 +38,7 @@ static bool is_same(const struct facts *t, int reg, size_t from, size_t to)
     if (simt_defined_once(t->d, reg)) return true;
     for (size_t k = from; k < to; k++) {
         const struct ptx_insn *in = &t->f->insns[k];
-        if (is(in, "bra") || is(in, "brx") || (k > from && is_label(t->f, k))) return false;
+        if (ptx_is(in, "bra") || ptx_is(in, "brx") || (k > from && is_label(t->f, k))) return false;
         if (in->operand_count && writes(&in->operands[0], reg)) return false;
     }
     return from <= to && !is_label(t->f, to);
@@ -96,7 +91,7 @@ static uint64_t parts_are_zero(struct facts *t, int reg, bool wide, size_t at, i
     if (depth > DEEPEST || !simt_defined_once(t->d, reg)) return 0;
     size_t made = t->d->defined_by[reg];
     const struct ptx_insn *in = &t->f->insns[made];
-    if (!is(in, "or") || in->guard >= 0) return 0;
+    if (!ptx_is(in, "or") || in->guard >= 0) return 0;
     for (size_t k = 1; k < in->operand_count; k++) {
         const struct ptx_operand *o = &in->operands[k];
         if (o->kind != PTX_OP_REG || !is_same(t, o->reg, made, at)) continue;
@@ -141,11 +136,11 @@ static uint64_t follows(struct facts *t, int reg, bool value, size_t at, int dep
     if (depth > DEEPEST || !simt_defined_once(t->d, reg)) return 0;
     const struct ptx_insn *in = &t->f->insns[t->d->defined_by[reg]];
     if (in->guard >= 0) return 0;
-    if (is(in, "setp")) return compared(t, in, value, at);
-    bool both = (is(in, "or") && !value) || (is(in, "and") && value) || is(in, "not");
+    if (ptx_is(in, "setp")) return compared(t, in, value, at);
+    bool both = (ptx_is(in, "or") && !value) || (ptx_is(in, "and") && value) || ptx_is(in, "not");
     for (size_t k = 1; both && k < in->operand_count; k++) {
         const struct ptx_operand *o = &in->operands[k];
-        if (o->kind == PTX_OP_REG) all |= follows(t, o->reg, (value ^ is(in, "not")) != o->negate, at, depth + 1);
+        if (o->kind == PTX_OP_REG) all |= follows(t, o->reg, (value ^ ptx_is(in, "not")) != o->negate, at, depth + 1);
     }
     return all;
 }
@@ -162,7 +157,7 @@ static bool flow(struct facts *t, size_t k)
 {
     const struct ptx_insn *in = &t->f->insns[k];
     uint64_t out = t->in[k], taken = out, on = out;
-    bool changed = false, jumps = is(in, "bra"), leaves = jumps || is(in, "ret") || is(in, "exit");
+    bool changed = false, jumps = ptx_is(in, "bra"), leaves = jumps || ptx_is(in, "ret") || ptx_is(in, "exit");
     for (uint32_t n = 0; n < t->count && in->operand_count && !jumps; n++)
         if (writes(&in->operands[0], t->reg[n])) on &= ~(UINT64_C(1) << n);
     if (leaves && in->guard >= 0) {
@@ -178,7 +173,7 @@ static bool can_follow(const struct ptx_func *f)
 {
     for (size_t k = 0; k < f->insn_count; k++) {
         const struct ptx_insn *in = &f->insns[k];
-        if (is(in, "brx") || (is(in, "bra") && (!in->operand_count || in->operands[0].kind != PTX_OP_LABEL)))
+        if (ptx_is(in, "brx") || (ptx_is(in, "bra") && (!in->operand_count || in->operands[0].kind != PTX_OP_LABEL)))
             return false;
     }
     return true;
@@ -202,7 +197,7 @@ bool simt_find_facts(struct decoder *d)
     uint64_t known = t.count < MOST ? (UINT64_C(1) << t.count) - 1 : UINT64_MAX;
     for (size_t k = 0; k < count; k++) {
         const struct ptx_insn *in = &d->f->insns[k];
-        bool memory = is(in, "ld") || is(in, "st");
+        bool memory = ptx_is(in, "ld") || ptx_is(in, "st");
         if (memory && in->guard >= 0) t.in[k] |= follows(&t, in->guard, !in->guard_negate, k, 0);
         t.in[k] &= known;
     }

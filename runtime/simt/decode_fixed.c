@@ -13,7 +13,7 @@ static bool is_elsewhere(const struct ptx_insn *in)
     static const char *const others[] = {"shared", "local", "param", "const"};
     bool has_address = false;
     for (size_t k = 0; k < sizeof others / sizeof *others; k++)
-        if (simt_has_mod_like(in, others[k])) return false;
+        if (ptx_has_mod_like(in, others[k])) return false;
     for (size_t k = 0; k < in->operand_count; k++) has_address |= in->operands[k].kind == PTX_OP_ADDRESS;
     return has_address;
 }
@@ -22,8 +22,8 @@ static bool is_plain_load(const struct ptx_insn *in)
 {
     static const char *const strong[] = {"volatile", "relaxed", "acquire", "mmio"};
     for (size_t k = 0; k < sizeof strong / sizeof *strong; k++)
-        if (simt_has_mod_like(in, strong[k])) return false;
-    return !strcmp(in->opcode, "ld") && simt_has_mod_like(in, "global");
+        if (ptx_has_mod_like(in, strong[k])) return false;
+    return !strcmp(in->opcode, "ld") && ptx_has_mod_like(in, "global");
 }
 
 static bool is_in(const int *origins, size_t count, int origin)

@@ -39,11 +39,6 @@ struct flow {
     uint32_t *stack;
 };
 
-static bool is(const struct ptx_insn *in, const char *opcode)
-{
-    return !strcmp(in->opcode, opcode);
-}
-
 static bool writes(const struct ptx_operand *o, int reg)
 {
     bool any = o->kind == PTX_OP_REG && o->reg == reg;
@@ -58,7 +53,7 @@ bool simt_writes(const struct ptx_insn *in, int reg)
 /* ---- blocks ---- */
 static bool leaves(const struct ptx_insn *in)
 {
-    return is(in, "bra") || is(in, "ret") || is(in, "exit");
+    return ptx_is(in, "bra") || ptx_is(in, "ret") || ptx_is(in, "exit");
 }
 
 static bool can_follow(const struct ptx_func *f)
@@ -67,8 +62,8 @@ static bool can_follow(const struct ptx_func *f)
     if (f->insn_count > MOST) return false;
     for (size_t k = 0; k < f->insn_count; k++) {
         const struct ptx_insn *in = &f->insns[k];
-        if (is(in, "brx")) return false;
-        if (!is(in, "bra")) continue;
+        if (ptx_is(in, "brx")) return false;
+        if (!ptx_is(in, "bra")) continue;
         if (!in->operand_count || in->operands[0].kind != PTX_OP_LABEL) return false;
         back |= in->guard >= 0 && (size_t)in->operands[0].imm <= k;
     }
@@ -91,7 +86,7 @@ static void number_blocks(const struct ptx_func *f, struct flow *w)
     w->block_of[0] = 1;
     for (size_t k = 0; k < f->insn_count; k++) {
         if (leaves(&f->insns[k])) w->block_of[k + 1] = 1;
-        if (is(&f->insns[k], "bra")) w->block_of[f->insns[k].operands[0].imm] = 1;
+        if (ptx_is(&f->insns[k], "bra")) w->block_of[f->insns[k].operands[0].imm] = 1;
     }
     for (size_t k = 0; k < f->insn_count; k++) {
         w->count += w->block_of[k];
@@ -115,10 +110,11 @@ static bool make_blocks(struct decoder *d)
     for (uint32_t b = 0; b < w->count; b++) {
         const struct ptx_insn *last = &d->f->insns[end_of(d, b) - 1];
         bool stops = leaves(last) && last->guard < 0;
-        *block_at(d, b) = (struct flow_block){.first = block_at(d, b)->first,
-                                              .next = stops ? NO_BLOCK : w->block_of[end_of(d, b)],
-                                              .taken = is(last, "bra") ? w->block_of[last->operands[0].imm] : NO_BLOCK,
-                                              .condition = -1};
+        *block_at(d, b) =
+            (struct flow_block){.first = block_at(d, b)->first,
+                                .next = stops ? NO_BLOCK : w->block_of[end_of(d, b)],
+                                .taken = ptx_is(last, "bra") ? w->block_of[last->operands[0].imm] : NO_BLOCK,
+                                .condition = -1};
     }
     return true;
 }
@@ -243,7 +239,7 @@ static bool find_counter(const struct decoder *d, const struct body *b, const st
     }
     for (size_t k = block_at(d, b->latch)->first; k < end_of(d, b->latch); k++) {
         const struct ptx_insn *in = &d->f->insns[k];
-        bool copies = is(in, "mov") && in->operand_count == 2 && in->operands[1].kind == PTX_OP_REG;
+        bool copies = ptx_is(in, "mov") && in->operand_count == 2 && in->operands[1].kind == PTX_OP_REG;
         if (!copies || in->operands[1].reg != o->reg || in->operands[0].kind != PTX_OP_REG) continue;
         *reg = in->operands[0].reg;
         *after = true; /* the sum, which the register gets later */
@@ -271,7 +267,7 @@ static void find_riders(const struct decoder *d, int body)
 static const struct ptx_insn *comparison_of(const struct decoder *d, uint32_t block)
 {
     const struct ptx_insn *last = &d->f->insns[end_of(d, block) - 1];
-    if (!is(last, "bra") || last->guard < 0 || !simt_defined_once(d, last->guard)) return NULL;
+    if (!ptx_is(last, "bra") || last->guard < 0 || !simt_defined_once(d, last->guard)) return NULL;
     return &d->f->insns[d->defined_by[last->guard]];
 }
 
@@ -383,7 +379,7 @@ static bool find_ways(struct decoder *d)
         const struct ptx_operand *a, *b;
         struct condition c;
         bool wide, opposite;
-        if (!in || in->guard >= 0 || !is(in, "setp") || !simt_read_comparison(in, &c, &a, &b, &wide, &opposite))
+        if (!in || in->guard >= 0 || !ptx_is(in, "setp") || !simt_read_comparison(in, &c, &a, &b, &wide, &opposite))
             continue;
         size_t at = (size_t)(in - d->f->insns);
         c.a = simt_term_at(d, a, wide, at);

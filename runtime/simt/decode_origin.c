@@ -21,8 +21,8 @@ static int join(int a, int b)
 /* Loads a value, or several, of a pointer's size. */
 static bool is_parameter(const struct ptx_insn *in)
 {
-    bool wide = simt_has_mod_like(in, "u64") || simt_has_mod_like(in, "b64") || simt_has_mod_like(in, "s64");
-    return !strcmp(in->opcode, "ld") && simt_has_mod_like(in, "param") && wide && in->operand_count == 2;
+    bool wide = ptx_has_mod_like(in, "u64") || ptx_has_mod_like(in, "b64") || ptx_has_mod_like(in, "s64");
+    return !strcmp(in->opcode, "ld") && ptx_has_mod_like(in, "param") && wide && in->operand_count == 2;
 }
 
 static bool is_of_bits(const struct ptx_insn *in, const char *bits)
@@ -115,7 +115,7 @@ static int of_result(struct decoder *d, const struct ptx_insn *in)
                                                  "rem", "popc", "clz", "neg", "bfind", "vote"},
                              *const of_indices[] = {"xor", "min", "max", "not", "abs"};
     if (is_parameter(in)) return of_parameter(d, in);
-    if ((!strcmp(in->opcode, "ld") && simt_has_mod_like(in, "param")) || is_index(d, in) || is_counter(d, in))
+    if ((!strcmp(in->opcode, "ld") && ptx_has_mod_like(in, "param")) || is_index(d, in) || is_counter(d, in))
         return NO_POINTER;
     if (!strcmp(in->opcode, "mad") && in->operand_count == 4) return of_operand(d, &in->operands[3]);
     if (!strcmp(in->opcode, "sub") && in->operand_count == 3 && of_operand(d, &in->operands[2]) == NO_POINTER)

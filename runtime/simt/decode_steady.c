@@ -116,7 +116,7 @@ static bool source_varies(struct steady *s, const struct ptx_operand *o)
 static bool loads_fixed(const struct steady *s, const struct ptx_insn *in)
 {
     if (strcmp(in->opcode, "ld") != 0) return false;
-    return simt_has_mod_like(in, "param") || simt_has_mod_like(in, "const") || s->fixed[in - s->f->insns];
+    return ptx_has_mod_like(in, "param") || ptx_has_mod_like(in, "const") || s->fixed[in - s->f->insns];
 }
 
 /* Is its result part of a pattern? */
@@ -248,14 +248,14 @@ static int memory_of(const struct ptx_insn *in)
 {
     static const char *const plain[] = {"ld", "st"}, *const elsewhere[] = {"ld", "st", "atom", "red", "prefetch"};
     static const char *const strong[] = {"volatile", "relaxed", "acquire", "release", "mmio"};
-    bool shared = simt_has_mod_like(in, "shared");
+    bool shared = ptx_has_mod_like(in, "shared");
     if (!has_address(in)) return 0;
     for (size_t k = 0; shared && k < sizeof strong / sizeof *strong; k++)
-        if (simt_has_mod_like(in, strong[k])) return -1;
-    if (shared) return ONE_OF(in->opcode, plain) && !simt_has_mod_like(in, "async") ? 1 : -1;
-    bool there = simt_has_mod_like(in, "global") || simt_has_mod_like(in, "local") || simt_has_mod_like(in, "param") ||
-                 simt_has_mod_like(in, "const");
-    return there && ONE_OF(in->opcode, elsewhere) && !simt_has_mod_like(in, "async") ? 0 : -1;
+        if (ptx_has_mod_like(in, strong[k])) return -1;
+    if (shared) return ONE_OF(in->opcode, plain) && !ptx_has_mod_like(in, "async") ? 1 : -1;
+    bool there = ptx_has_mod_like(in, "global") || ptx_has_mod_like(in, "local") || ptx_has_mod_like(in, "param") ||
+                 ptx_has_mod_like(in, "const");
+    return there && ONE_OF(in->opcode, elsewhere) && !ptx_has_mod_like(in, "async") ? 0 : -1;
 }
 
 bool simt_is_harmless_call(const struct ptx_insn *in)
@@ -280,13 +280,13 @@ static bool begin(struct steady *s, size_t k)
         return true;
     }
     if (ONE_OF(in->opcode, meets)) {
-        if (simt_has_mod_like(in, "cluster")) return false;
+        if (ptx_has_mod_like(in, "cluster")) return false;
         for (size_t o = 0; o < in->operand_count; o++) visit(s, &in->operands[o], need);
     } else if (memory > 0) {
         if (s->may_differ && s->may_differ[k]) return true;
         for (size_t o = 0; o < in->operand_count; o++)
             if (in->operands[o].kind == PTX_OP_ADDRESS) visit(s, &in->operands[o], need);
-    } else if (!ONE_OF(in->opcode, ends) && !(s->even && has_address(in) && simt_has_mod_like(in, "global"))) {
+    } else if (!ONE_OF(in->opcode, ends) && !(s->even && has_address(in) && ptx_has_mod_like(in, "global"))) {
         return true;
     }
     s->matters[k] = true;
@@ -377,7 +377,7 @@ static bool has_plain_shared(const struct steady *s)
     bool shared = false;
     for (size_t k = 0; k < s->f->insn_count; k++) {
         if (memory_of(&s->f->insns[k]) < 0) return false;
-        shared |= simt_has_mod_like(&s->f->insns[k], "shared");
+        shared |= ptx_has_mod_like(&s->f->insns[k], "shared");
     }
     return shared;
 }

@@ -82,7 +82,7 @@ static CUresult load_text(const char *text, struct simt_program **out, struct rt
 {
     struct ptx_module *ptx;
     TRY(simt_read_ptx(text, strlen(text), &ptx, e));
-    if (ptx_inline(ptx, e) && ptx_order(ptx, e) && ptx_split(ptx, e) && ptx_wanted(ptx, e)) {
+    if (ptx_prepare(ptx, e)) {
         simt_lock();
         *out = simt_program_new(ptx, e);
         simt_unlock();

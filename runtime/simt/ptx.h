@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include "runtime/status.h"
 
 enum ptx_type { /* the type suffixes, in one order for the whole software GPU */
@@ -158,6 +159,26 @@ struct ptx_module {
     size_t file_count; /* .file N "name": files[N], NULL where N is not given */
 };
 
+static inline bool ptx_is(const struct ptx_insn *in, const char *opcode)
+{
+    return !strcmp(in->opcode, opcode);
+}
+/* Has it a modifier that begins so? */
+static inline bool ptx_has_mod_like(const struct ptx_insn *in, const char *start)
+{
+    for (size_t k = 0; k < in->mod_count; k++)
+        if (!strncmp(in->mods[k], start, strlen(start))) return true;
+    return false;
+}
+/* Is the word in the list, an array? */
+#define ONE_OF(word, list) ptx_is_one_of(word, list, sizeof(list) / sizeof *(list))
+static inline bool ptx_is_one_of(const char *word, const char *const *list, size_t count)
+{
+    for (size_t k = 0; k < count; k++)
+        if (!strcmp(word, list[k])) return true;
+    return false;
+}
+
 #define PTX_NEWEST 9 /* the major version of the language; minor ones only add to it */
 
 /* Parses `length` bytes. NULL: RT_COMPILE with "line N: what was expected, what came", or RT_UNSUPPORTED for PTX of a
@@ -177,6 +198,11 @@ bool ptx_split(struct ptx_module *m, struct rt_error *e);
 /* Marks loads of shared memory of which it is known later whether they are wanted, and puts others where they are, for
  * the checks. What the code computes is the same. False without memory. */
 bool ptx_wanted(struct ptx_module *m, struct rt_error *e);
+/* All of these, as they are done before a launch. */
+static inline bool ptx_prepare(struct ptx_module *m, struct rt_error *e)
+{
+    return ptx_inline(m, e) && ptx_order(m, e) && ptx_split(m, e) && ptx_wanted(m, e);
+}
 /* Does the instruction certainly write its first operand, and read nothing by it, as bar.sync %r1 would? For others
  * nothing is lost but room. */
 bool ptx_overwrites(const struct ptx_insn *in);

@@ -13,10 +13,6 @@
 #define MOST_REGISTERS 1000
 #define MOST_CALLS     64 /* in a function: bodies are written once for each */
 
-static bool is(const struct ptx_insn *in, const char *opcode)
-{
-    return !strcmp(in->opcode, opcode);
-}
 static bool names(const char *a, const char *b)
 {
     return a && b && !strcmp(a, b);
@@ -46,7 +42,7 @@ static bool mentions(const struct ptx_operand *o, size_t count, const char *name
 /* ld.param or st.param of all of the variable, from or to one register. */
 static bool moves_whole(const struct ptx_insn *in, const struct ptx_var *v)
 {
-    bool load = is(in, "ld"), store = is(in, "st");
+    bool load = ptx_is(in, "ld"), store = ptx_is(in, "st");
     if ((!load && !store) || in->operand_count != 2 || in->mod_count != 2 || strcmp(in->mods[0], "param") != 0)
         return false;
     const struct ptx_operand *at = &in->operands[store ? 0 : 1], *value = &in->operands[store ? 1 : 0];
@@ -75,7 +71,7 @@ static bool can_be_inlined(const struct ptx_func *f)
     for (size_t k = 0; k < f->return_count; k++)
         if (!is_scalar(&f->returns[k]) || !only_moved(f, &f->returns[k], NULL)) return false;
     for (size_t k = 0; k < f->insn_count; k++)
-        if (is(&f->insns[k], "call") || is(&f->insns[k], "brx") || is(&f->insns[k], "exit")) return false;
+        if (ptx_is(&f->insns[k], "call") || ptx_is(&f->insns[k], "brx") || ptx_is(&f->insns[k], "exit")) return false;
     return true;
 }
 
@@ -106,7 +102,7 @@ static bool find_call(const struct ptx_module *m, const struct ptx_func *f, cons
 {
     const char *name = NULL;
     *c = (struct call){0};
-    if (!is(in, "call") || in->guard >= 0) return false;
+    if (!ptx_is(in, "call") || in->guard >= 0) return false;
     for (size_t k = 0; k < in->operand_count; k++) {
         const struct ptx_operand *o = &in->operands[k];
         if (o->kind == PTX_OP_VECTOR && !name)
@@ -162,8 +158,8 @@ static int register_of(const struct call *c, const struct ptx_var *vars, size_t 
 }
 static int passed_in(const struct call *c, const struct ptx_insn *in, bool inside)
 {
-    bool load = is(in, "ld");
-    if ((!load && !is(in, "st")) || in->operand_count != 2) return -1;
+    bool load = ptx_is(in, "ld");
+    if ((!load && !ptx_is(in, "st")) || in->operand_count != 2) return -1;
     const char *name = in->operands[load].symbol;
     int r = register_of(c, c->callee->params, c->callee->param_count, c->arguments, 0, name, inside);
     return r >= 0 ? r
@@ -175,7 +171,7 @@ static int passed_in(const struct call *c, const struct ptx_insn *in, bool insid
 static bool become_move(struct ptx_parser *p, struct ptx_insn *in, int reg)
 {
     static char move[] = "mov";
-    bool load = is(in, "ld");
+    bool load = ptx_is(in, "ld");
     struct ptx_operand *o = ptx_new(p, 2, sizeof *o);
     if (!o) return false;
     o[load] = (struct ptx_operand){.kind = PTX_OP_REG, .reg = reg};
@@ -215,7 +211,8 @@ static bool write_call(struct writer *w, const struct ptx_insn *call, const stru
         if (in->guard >= 0) in->guard += (int)c->first_reg;
         int reg = passed_in(c, in, true);
         if (!copy_operands(w->p, &in->operands, in->operand_count, c)) return false;
-        if (reg >= 0 ? !become_move(w->p, in, reg) : is(in, "ret") && !become_branch(w->p, in, c->end)) return false;
+        if (reg >= 0 ? !become_move(w->p, in, reg) : ptx_is(in, "ret") && !become_branch(w->p, in, c->end))
+            return false;
     }
     return true;
 }
@@ -225,7 +222,7 @@ static bool write_insns(struct writer *w)
     size_t next = 0;
     for (size_t k = 0; k < w->f->insn_count; k++) {
         const struct ptx_insn *in = &w->f->insns[k];
-        if (next < w->call_count && w->places[k] == w->calls[next].start && is(in, "call")) {
+        if (next < w->call_count && w->places[k] == w->calls[next].start && ptx_is(in, "call")) {
             if (!write_call(w, in, &w->calls[next++])) return false;
             continue;
         }
@@ -298,7 +295,7 @@ static bool inline_in(struct ptx_parser *p, struct ptx_func *f)
     struct writer w = {.p = p, .f = f};
     size_t count = 0;
     bool some = false;
-    for (size_t k = 0; k < f->insn_count && !some; k++) some = is(&f->insns[k], "call");
+    for (size_t k = 0; k < f->insn_count && !some; k++) some = ptx_is(&f->insns[k], "call");
     if (!some) return true;
     if (!(w.places = ptx_new(p, f->insn_count + 1, sizeof *w.places))) return false;
     for (size_t k = 0; k < f->insn_count; k++) {

@@ -30,19 +30,14 @@ struct order {
     int *stack; /* of a search */
 };
 
-static bool is(const struct ptx_insn *in, const char *opcode)
-{
-    return !strcmp(in->opcode, opcode);
-}
-
 static bool is_jump(const struct ptx_insn *in)
 {
-    return is(in, "bra") && in->operand_count && in->operands[0].kind == PTX_OP_LABEL;
+    return ptx_is(in, "bra") && in->operand_count && in->operands[0].kind == PTX_OP_LABEL;
 }
 
 static bool goes_on(const struct ptx_insn *in)
 {
-    return in->guard >= 0 || !(is(in, "bra") || is(in, "ret") || is(in, "exit"));
+    return in->guard >= 0 || !(ptx_is(in, "bra") || ptx_is(in, "ret") || ptx_is(in, "exit"));
 }
 
 /* Is there a jump back at all, and nothing that goes elsewhere than bra says? */
@@ -52,7 +47,7 @@ static bool may_be_ordered(const struct ptx_func *f)
     if (!f->insn_count || f->branch_table_count) return false;
     for (size_t k = 0; k < f->insn_count; k++) {
         const struct ptx_insn *in = &f->insns[k];
-        if (is(in, "brx") || (is(in, "bra") && !is_jump(in))) return false;
+        if (ptx_is(in, "brx") || (ptx_is(in, "bra") && !is_jump(in))) return false;
         if (is_jump(in) && (size_t)in->operands[0].imm >= f->insn_count) return false;
         back |= is_jump(in) && (size_t)in->operands[0].imm <= k;
     }

@@ -35,10 +35,6 @@ struct splitter {
     size_t *stack;
 };
 
-static bool is(const struct ptx_insn *in, const char *opcode)
-{
-    return !strcmp(in->opcode, opcode);
-}
 static bool within(const struct loop *l, size_t insn)
 {
     return insn >= l->first && insn <= l->last;
@@ -64,8 +60,8 @@ bool ptx_overwrites(const struct ptx_insn *in)
         "sqrt", "rcp", "rsqrt", "ex2",  "lg2",  "sin",  "cos",  "tanh", "popc", "clz",  "bfe",     "bfi",
         "prmt", "shf", "lop3",  "atom", "shfl", "vote", "addc", "subc", "madc", "mma",  "ldmatrix"};
     if (in->guard >= 0 || !in->operand_count) return false;
-    bool any = is(in, "wmma") && in->mod_count && strcmp(in->mods[0], "store");
-    for (size_t k = 0; k < sizeof opcodes / sizeof *opcodes; k++) any |= is(in, opcodes[k]);
+    bool any = ptx_is(in, "wmma") && in->mod_count && strcmp(in->mods[0], "store");
+    for (size_t k = 0; k < sizeof opcodes / sizeof *opcodes; k++) any |= ptx_is(in, opcodes[k]);
     return any;
 }
 
@@ -90,7 +86,7 @@ static bool touches(const struct ptx_insn *in, int reg)
 /* Adds something to the register that it sets, which has so many bits: as loops do. */
 static bool adds(const struct ptx_insn *in, int reg)
 {
-    bool plain = is(in, "add") && in->guard < 0 && in->operand_count == 3 && in->mod_count == 1 &&
+    bool plain = ptx_is(in, "add") && in->guard < 0 && in->operand_count == 3 && in->mod_count == 1 &&
                  in->operands[0].kind == PTX_OP_REG && in->operands[0].reg == reg && !in->operands[0].select;
     if (!plain || strchr("sub", *in->mods[0]) == NULL) return false;
     const struct ptx_operand *a = &in->operands[1], *b = &in->operands[2];
@@ -103,15 +99,15 @@ static bool can_follow(const struct ptx_func *f)
     if (!f->insn_count || f->insn_count > MOST || f->branch_table_count) return false;
     for (size_t k = 0; k < f->insn_count; k++) {
         const struct ptx_insn *in = &f->insns[k];
-        if (is(in, "brx")) return false;
-        if (is(in, "bra") && (!in->operand_count || in->operands[0].kind != PTX_OP_LABEL)) return false;
+        if (ptx_is(in, "brx")) return false;
+        if (ptx_is(in, "bra") && (!in->operand_count || in->operands[0].kind != PTX_OP_LABEL)) return false;
     }
     return true;
 }
 
 static bool goes_on(const struct ptx_insn *in)
 {
-    return in->guard >= 0 || !(is(in, "bra") || is(in, "ret") || is(in, "exit"));
+    return in->guard >= 0 || !(ptx_is(in, "bra") || ptx_is(in, "ret") || ptx_is(in, "exit"));
 }
 
 /* Is it entered at its first instruction alone, and does nothing in it lead back there but its last? */
@@ -120,7 +116,7 @@ static bool is_alone(const struct ptx_func *f, const struct loop *l)
     if (l->first == 0) return false;
     for (size_t k = 0; k < f->insn_count; k++) {
         const struct ptx_insn *in = &f->insns[k];
-        if (!is(in, "bra") || k == l->last) continue;
+        if (!ptx_is(in, "bra") || k == l->last) continue;
         if (within(l, target_of(in)) && (target_of(in) == l->first) == within(l, k)) return false;
     }
     return true;
@@ -131,7 +127,7 @@ static void find_loops(struct splitter *s)
     const struct ptx_func *f = s->f;
     for (size_t k = 0; k < f->insn_count && s->loop_count < MOST_LOOPS; k++) {
         const struct ptx_insn *in = &f->insns[k];
-        if (!is(in, "bra") || in->guard < 0 || target_of(in) > k || k - target_of(in) > LONGEST) continue;
+        if (!ptx_is(in, "bra") || in->guard < 0 || target_of(in) > k || k - target_of(in) > LONGEST) continue;
         const struct loop l = {target_of(in), k};
         if (is_alone(f, &l)) s->loops[s->loop_count++] = l;
     }
@@ -174,7 +170,7 @@ static bool comes_to(const struct splitter *s, size_t from, int reg, size_t to)
         if (sets(in, reg)) continue;
         if (to == ANY && touches(in, reg)) return true;
         if (goes_on(in)) go_on(s, k + 1, &count);
-        if (is(in, "bra")) go_on(s, target_of(in), &count);
+        if (ptx_is(in, "bra")) go_on(s, target_of(in), &count);
     }
     return false;
 }
@@ -184,7 +180,7 @@ static bool jumps_to(const struct splitter *s, const struct loop *l, int reg, si
 {
     for (size_t k = l->first; k <= l->last; k++) {
         const struct ptx_insn *in = &s->f->insns[k];
-        if (is(in, "bra") && !within(l, target_of(in)) && comes_to(s, target_of(in), reg, to)) return true;
+        if (ptx_is(in, "bra") && !within(l, target_of(in)) && comes_to(s, target_of(in), reg, to)) return true;
     }
     return false;
 }
@@ -227,7 +223,7 @@ static void find_twins(struct splitter *s)
         for (size_t k = l->first; k <= l->last && s->twin_count < MOST_TWINS; k++) {
             const struct ptx_insn *in = &f->insns[k];
             int reg =
-                is(in, "add") && in->operand_count && in->operands[0].kind == PTX_OP_REG ? in->operands[0].reg : -1;
+                ptx_is(in, "add") && in->operand_count && in->operands[0].kind == PTX_OP_REG ? in->operands[0].reg : -1;
             if (reg < 0 || !is_counter(f, reg) || !is_shared(s, l, reg) || is_taken(s, l, reg)) continue;
             if (jumps_to(s, l, reg, ANY)) continue;
             int own = (int)(f->reg_count + s->twin_count);
@@ -315,7 +311,7 @@ static bool lead_jumps(const struct splitter *s, struct ptx_insn *insns, const s
     const struct ptx_func *f = s->f;
     for (size_t k = 0; k < f->insn_count; k++) {
         struct ptx_insn *in = &insns[places[k]];
-        if (!is(in, "bra")) continue;
+        if (!ptx_is(in, "bra")) continue;
         struct ptx_operand *o = ptx_new(s->p, in->operand_count, sizeof *o);
         if (!o) return false;
         memcpy(o, in->operands, in->operand_count * sizeof *o);

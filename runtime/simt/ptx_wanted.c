@@ -37,25 +37,6 @@ struct search {
     size_t *stack, depth;
 };
 
-static bool is(const struct ptx_insn *in, const char *opcode)
-{
-    return !strcmp(in->opcode, opcode);
-}
-static bool is_one_of(const char *word, const char *const *words, size_t count)
-{
-    for (size_t k = 0; k < count; k++)
-        if (!strcmp(word, words[k])) return true;
-    return false;
-}
-#define ONE_OF(word, words) is_one_of(word, words, sizeof(words) / sizeof *(words))
-
-static bool has_mod(const struct ptx_insn *in, const char *beginning)
-{
-    for (size_t k = 0; k < in->mod_count; k++)
-        if (!strncmp(in->mods[k], beginning, strlen(beginning))) return true;
-    return false;
-}
-
 /* ---- registers ---- */
 static bool holds(const struct search *s, int reg)
 {
@@ -103,8 +84,8 @@ static bool separates(const struct ptx_insn *in)
 {
     static const char *const opcodes[] = {"bar",      "barrier", "membar", "fence", "atom",     "red",     "call",
                                           "mbarrier", "cp",      "wgmma",  "wmma",  "stmatrix", "multimem"};
-    bool elsewhere = has_mod(in, "global") || has_mod(in, "local") || has_mod(in, "param");
-    return ONE_OF(in->opcode, opcodes) || (is(in, "st") && !elsewhere) || has_mod(in, "volatile");
+    bool elsewhere = ptx_has_mod_like(in, "global") || ptx_has_mod_like(in, "local") || ptx_has_mod_like(in, "param");
+    return ONE_OF(in->opcode, opcodes) || (ptx_is(in, "st") && !elsewhere) || ptx_has_mod_like(in, "volatile");
 }
 
 static void push(struct search *s, size_t at)
@@ -119,10 +100,10 @@ static void push(struct search *s, size_t at)
 static void push_next(struct search *s, size_t at)
 {
     const struct ptx_insn *in = &s->f->insns[at];
-    bool leaves = is(in, "ret") || is(in, "exit") || is(in, "trap");
-    if (is(in, "bra")) push(s, (size_t)in->operands[0].imm);
+    bool leaves = ptx_is(in, "ret") || ptx_is(in, "exit") || ptx_is(in, "trap");
+    if (ptx_is(in, "bra")) push(s, (size_t)in->operands[0].imm);
     s->unused |= leaves;
-    if (in->guard >= 0 || (!leaves && !is(in, "bra"))) push(s, at + 1);
+    if (in->guard >= 0 || (!leaves && !ptx_is(in, "bra"))) push(s, at + 1);
 }
 
 /* ---- uses ---- */
@@ -136,7 +117,7 @@ static bool add_use(struct search *s, size_t at, int guard, bool negate)
 /* Does the instruction take a value only where a predicate says so? Then that is its guard. */
 static bool chooses(const struct search *s, const struct ptx_insn *in, int *guard, bool *negate)
 {
-    if (!is(in, "selp") || in->guard >= 0 || in->operand_count != 4) return false;
+    if (!ptx_is(in, "selp") || in->guard >= 0 || in->operand_count != 4) return false;
     const struct ptx_operand *o = in->operands, *when = &o[3];
     bool first = reads(s, &o[1]), second = reads(s, &o[2]);
     if (when->kind != PTX_OP_REG || reads(s, when) || first == second) return false;
@@ -148,8 +129,8 @@ static bool chooses(const struct search *s, const struct ptx_insn *in, int *guar
 /* Of truths: one that is made of a value matters only where the other one does not decide. */
 static bool decides(const struct search *s, const struct ptx_insn *in, int *guard, bool *negate)
 {
-    bool both = is(in, "and"), truths = in->mod_count == 1 && !strcmp(in->mods[0], "pred");
-    if (!(both || is(in, "or")) || !truths || in->guard >= 0 || in->operand_count != 3) return false;
+    bool both = ptx_is(in, "and"), truths = in->mod_count == 1 && !strcmp(in->mods[0], "pred");
+    if (!(both || ptx_is(in, "or")) || !truths || in->guard >= 0 || in->operand_count != 3) return false;
     const struct ptx_operand *a = &in->operands[1], *b = &in->operands[2];
     if (reads(s, a) == reads(s, b)) return false;
     const struct ptx_operand *other = reads(s, a) ? b : a;
@@ -224,9 +205,9 @@ static bool is_reached_by_it_alone(struct search *s)
 static bool is_named_load(const struct ptx_func *f, const struct ptx_insn *in)
 {
     static const char *const strong[] = {"volatile", "relaxed", "acquire", "mmio", "v2", "v4"};
-    if (!is(in, "ld") || !has_mod(in, "shared") || in->guard >= 0 || in->operand_count != 2) return false;
+    if (!ptx_is(in, "ld") || !ptx_has_mod_like(in, "shared") || in->guard >= 0 || in->operand_count != 2) return false;
     for (size_t k = 0; k < sizeof strong / sizeof *strong; k++)
-        if (has_mod(in, strong[k])) return false;
+        if (ptx_has_mod_like(in, strong[k])) return false;
     const struct ptx_operand *to = &in->operands[0], *from = &in->operands[1];
     return to->kind == PTX_OP_REG && from->kind == PTX_OP_ADDRESS && from->reg < 0 && from->symbol &&
            is_set_once(f, to->reg);

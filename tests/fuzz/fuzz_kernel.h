@@ -84,8 +84,7 @@ static inline void kernel_load_and_run(const char *text, size_t size)
 {
     struct rt_error e = {0};
     struct ptx_module *m = ptx_parse(text, size, &e);
-    struct simt_program *p =
-        m && ptx_inline(m, &e) && ptx_split(m, &e) && ptx_wanted(m, &e) ? simt_program_new(m, &e) : NULL;
+    struct simt_program *p = m && ptx_prepare(m, &e) ? simt_program_new(m, &e) : NULL;
     for (size_t k = 0; p && k < m->func_count; k++) {
         const struct simt_function *f = m->funcs[k].is_entry ? simt_program_function(p, m->funcs[k].name) : NULL;
         if (f && !simt_function_refused(f)) kernel_run(f);

@@ -119,7 +119,8 @@ for _, device in ipairs(t.devices()) do
     local function part() return gpu.rand(rows, columns, { dtype = dtype == "complex64" and "float32" or "float64", device = device }) end
     return gpu.complex(part(), part())
   end
-  for dtype, count in pairs { complex64 = 1 << 17, complex128 = 1 << 16 } do
+  for _, dtype in ipairs { "complex64", "complex128" } do
+    local count = dtype == "complex64" and 1 << 17 or 1 << 16
     test("products of " .. dtype .. " read no further than their operands reach", function()
       local tolerance = dtype == "complex64" and 1e-4 or 1e-10
       for _, v in ipairs { whole(dtype, count, 1):flatten(), whole(dtype, count, 8)[{ ":", 8 }] } do

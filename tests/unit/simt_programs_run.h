@@ -122,8 +122,7 @@ static inline bool gen_check(struct gen *g, struct gen_memory *m, uint64_t seed,
     char text[512] = "";
     bool good = gen_run_reference(m, module, s, params, text, sizeof text);
     if (!good) snprintf(why, size, "the reference fails: %s", text);
-    if (good && (!ptx_split(module, &e) || !ptx_wanted(module, &e)))
-        return ptx_free(module), snprintf(why, size, "%s", e.text), false;
+    if (good && !ptx_prepare(module, &e)) return ptx_free(module), snprintf(why, size, "%s", e.text), false;
     for (uint32_t v = 0; good && v < GEN_COUNT(gen_variants); v++) {
         setenv("LUNARRAY_ISA", gen_variants[v].isa, 1);
         setenv("LUNARRAY_JIT", gen_variants[v].jit, 1);

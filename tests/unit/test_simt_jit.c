@@ -36,7 +36,7 @@ static const char *one_of(const char *const *list, uint32_t n)
 {
     return list[pick(n)];
 }
-#define ONE_OF(...)                                                                                                    \
+#define ANY_OF(...)                                                                                                    \
     one_of((const char *const[]){__VA_ARGS__}, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
 
 static void add_word(struct text *t)
@@ -46,24 +46,24 @@ static void add_word(struct text *t)
     case 0:
     case 1:
         add(t, "%s %%r%u, %%r%u, %%r%u;\n",
-            ONE_OF("add.s32", "sub.s32", "mul.lo.s32", "and.b32", "or.b32", "xor.b32", "min.s32", "max.s32", "min.u32",
+            ANY_OF("add.s32", "sub.s32", "mul.lo.s32", "and.b32", "or.b32", "xor.b32", "min.s32", "max.s32", "min.u32",
                    "max.u32", "mul.hi.u32", "mul.hi.s32", "div.u32", "rem.s32"),
             d, a, b);
         break;
     case 2:
     case 3:
-        add(t, "%s %%r%u, %%r%u, %d;\n", ONE_OF("add.s32", "sub.s32", "mul.lo.s32", "and.b32", "shl.b32"), d, a,
+        add(t, "%s %%r%u, %%r%u, %d;\n", ANY_OF("add.s32", "sub.s32", "mul.lo.s32", "and.b32", "shl.b32"), d, a,
             (int)pick(40) - 4);
         break;
     case 4: add(t, "mad.lo.s32 %%r%u, %%r%u, %%r%u, %%r%u;\n", d, a, b, c); break;
     case 5:
-        add(t, "and.b32 %%t0, %%r%u, 63;\n%s %%r%u, %%r%u, %%t0;\n", b, ONE_OF("shl.b32", "shr.u32", "shr.s32"), d, a);
+        add(t, "and.b32 %%t0, %%r%u, 63;\n%s %%r%u, %%r%u, %%t0;\n", b, ANY_OF("shl.b32", "shr.u32", "shr.s32"), d, a);
         break;
-    case 6: add(t, "%s %%r%u, %%r%u;\n", ONE_OF("not.b32", "neg.s32", "abs.s32", "mov.u32", "popc.b32"), d, a); break;
+    case 6: add(t, "%s %%r%u, %%r%u;\n", ANY_OF("not.b32", "neg.s32", "abs.s32", "mov.u32", "popc.b32"), d, a); break;
     case 7: add(t, "selp.b32 %%r%u, %%r%u, %%r%u, %%p%u;\n", d, a, b, pick(3)); break;
     case 8: add(t, "mov.u32 %%r%u, %d;\n", d, (int)pick(100) - 50); break;
-    case 9: add(t, "mov.u32 %%r%u, %s;\n", d, ONE_OF("%tid.x", "%tid.y", "%ctaid.x", "%laneid", "%ntid.x")); break;
-    case 10: add(t, "cvt.rzi.%s.f32 %%r%u, %%f%u;\n", ONE_OF("s32", "u32"), d, pick(FLOATS)); break;
+    case 9: add(t, "mov.u32 %%r%u, %s;\n", d, ANY_OF("%tid.x", "%tid.y", "%ctaid.x", "%laneid", "%ntid.x")); break;
+    case 10: add(t, "cvt.rzi.%s.f32 %%r%u, %%f%u;\n", ANY_OF("s32", "u32"), d, pick(FLOATS)); break;
     default: add(t, "cvt.u32.u64 %%r%u, %%q%u;\n", d, pick(LONGS)); break;
     }
 }
@@ -74,14 +74,14 @@ static void add_float(struct text *t)
     switch (pick(8)) {
     case 0:
     case 1:
-        add(t, "%s %%f%u, %%f%u, %%f%u;\n", ONE_OF("add.f32", "sub.f32", "mul.f32", "div.rn.f32", "min.f32", "max.f32"),
+        add(t, "%s %%f%u, %%f%u, %%f%u;\n", ANY_OF("add.f32", "sub.f32", "mul.f32", "div.rn.f32", "min.f32", "max.f32"),
             d, a, b);
         break;
     case 2: add(t, "fma.rn.f32 %%f%u, %%f%u, %%f%u, %%f%u;\n", d, a, b, c); break;
     case 3:
-        add(t, "%s %%f%u, %%f%u;\n", ONE_OF("neg.f32", "abs.f32", "sqrt.rn.f32", "rcp.rn.f32", "mov.f32"), d, a);
+        add(t, "%s %%f%u, %%f%u;\n", ANY_OF("neg.f32", "abs.f32", "sqrt.rn.f32", "rcp.rn.f32", "mov.f32"), d, a);
         break;
-    case 4: add(t, "%s %%f%u, %%r%u;\n", ONE_OF("cvt.rn.f32.s32", "cvt.rn.f32.u32"), d, pick(WORDS)); break;
+    case 4: add(t, "%s %%f%u, %%r%u;\n", ANY_OF("cvt.rn.f32.s32", "cvt.rn.f32.u32"), d, pick(WORDS)); break;
     case 5: add(t, "selp.f32 %%f%u, %%f%u, %%f%u, %%p%u;\n", d, a, b, pick(3)); break;
     case 6: add(t, "rsqrt.approx.f32 %%f%u, %%f%u;\n", d, a); break;
     default: add(t, "add.sat.f32 %%f%u, %%f%u, %%f%u;\n", d, a, b); break;
@@ -93,13 +93,13 @@ static void add_long(struct text *t)
     uint32_t d = pick(LONGS), a = pick(LONGS), b = pick(LONGS), r = pick(WORDS), s = pick(WORDS);
     switch (pick(5)) {
     case 0:
-        add(t, "%s %%q%u, %%q%u, %%q%u;\n", ONE_OF("add.s64", "sub.s64", "mul.lo.s64", "and.b64", "min.s64", "max.u64"),
+        add(t, "%s %%q%u, %%q%u, %%q%u;\n", ANY_OF("add.s64", "sub.s64", "mul.lo.s64", "and.b64", "min.s64", "max.u64"),
             d, a, b);
         break;
-    case 1: add(t, "%s %%q%u, %%r%u, %%r%u;\n", ONE_OF("mul.wide.s32", "mul.wide.u32"), d, r, s); break;
-    case 2: add(t, "%s %%q%u, %%r%u, %d;\n", ONE_OF("mul.wide.s32", "mul.wide.u32"), d, r, (int)pick(16) + 1); break;
-    case 3: add(t, "%s %%q%u, %%r%u;\n", ONE_OF("cvt.s64.s32", "cvt.u64.u32"), d, r); break;
-    default: add(t, "%s %%q%u, %%q%u, %u;\n", ONE_OF("shl.b64", "shr.u64", "shr.s64"), d, a, pick(70)); break;
+    case 1: add(t, "%s %%q%u, %%r%u, %%r%u;\n", ANY_OF("mul.wide.s32", "mul.wide.u32"), d, r, s); break;
+    case 2: add(t, "%s %%q%u, %%r%u, %d;\n", ANY_OF("mul.wide.s32", "mul.wide.u32"), d, r, (int)pick(16) + 1); break;
+    case 3: add(t, "%s %%q%u, %%r%u;\n", ANY_OF("cvt.s64.s32", "cvt.u64.u32"), d, r); break;
+    default: add(t, "%s %%q%u, %%q%u, %u;\n", ANY_OF("shl.b64", "shr.u64", "shr.s64"), d, a, pick(70)); break;
     }
 }
 
@@ -108,19 +108,19 @@ static void add_compare(struct text *t)
     uint32_t p = pick(3);
     switch (pick(5)) {
     case 0:
-        add(t, "setp.%s.%s %%p%u, %%r%u, %%r%u;\n", ONE_OF("eq", "ne", "lt", "le", "gt", "ge"), ONE_OF("s32", "u32"), p,
+        add(t, "setp.%s.%s %%p%u, %%r%u, %%r%u;\n", ANY_OF("eq", "ne", "lt", "le", "gt", "ge"), ANY_OF("s32", "u32"), p,
             pick(WORDS), pick(WORDS));
         break;
-    case 1: add(t, "setp.%s.s32 %%p%u, %%r%u, %d;\n", ONE_OF("lt", "ge", "eq"), p, pick(WORDS), (int)pick(40)); break;
+    case 1: add(t, "setp.%s.s32 %%p%u, %%r%u, %d;\n", ANY_OF("lt", "ge", "eq"), p, pick(WORDS), (int)pick(40)); break;
     case 2:
-        add(t, "setp.%s.f32 %%p%u, %%f%u, %%f%u;\n", ONE_OF("eq", "ne", "lt", "geu", "neu", "num", "nan"), p,
+        add(t, "setp.%s.f32 %%p%u, %%f%u, %%f%u;\n", ANY_OF("eq", "ne", "lt", "geu", "neu", "num", "nan"), p,
             pick(FLOATS), pick(FLOATS));
         break;
     case 3:
-        add(t, "setp.%s.%s.u64 %%p%u|%%p%u, %%q%u, %%q%u, %%p%u;\n", ONE_OF("lo", "ne", "hs"),
-            ONE_OF("and", "or", "xor"), p, (p + 1) % 3, pick(LONGS), pick(LONGS), pick(3));
+        add(t, "setp.%s.%s.u64 %%p%u|%%p%u, %%q%u, %%q%u, %%p%u;\n", ANY_OF("lo", "ne", "hs"),
+            ANY_OF("and", "or", "xor"), p, (p + 1) % 3, pick(LONGS), pick(LONGS), pick(3));
         break;
-    default: add(t, "%s %%p%u, %%p%u, %%p%u;\n", ONE_OF("and.pred", "or.pred", "xor.pred"), p, pick(3), pick(3)); break;
+    default: add(t, "%s %%p%u, %%p%u, %%p%u;\n", ANY_OF("and.pred", "or.pred", "xor.pred"), p, pick(3), pick(3)); break;
     }
 }
 
@@ -137,8 +137,8 @@ static void add_strided(struct text *t)
         add(t, "};\nld.shared.v2.u16 {%%r%u, %%r%u}, [%%t0+512];\n", r, (r + 1) % WORDS);
         break;
     case 7:
-        add(t, "%s %%r%u, %%r%u;\ncvt.rn.f32.%s %%f%u, %%r%u;\n", ONE_OF("cvt.u32.u16", "cvt.u32.u8", "cvt.u16.u32"), r,
-            pick(WORDS), ONE_OF("u8", "u16", "s32"), f, pick(WORDS));
+        add(t, "%s %%r%u, %%r%u;\ncvt.rn.f32.%s %%f%u, %%r%u;\n", ANY_OF("cvt.u32.u16", "cvt.u32.u8", "cvt.u16.u32"), r,
+            pick(WORDS), ANY_OF("u8", "u16", "s32"), f, pick(WORDS));
         break;
     case 0:
         add(t, "mul.wide.s32 %%u0, %%tx, %d;\nadd.s64 %%u0, %%u0, %%in;\nld.global.f32 %%f%u, [%%u0+%u];\n", 4 * step,
@@ -146,11 +146,11 @@ static void add_strided(struct text *t)
         break;
     case 1:
         add(t, "mul.wide.s32 %%u0, %%tx, %d;\nadd.s64 %%u0, %%u0, %%in;\nld.global.%s %%r%u, [%%u0+%u];\n", step,
-            ONE_OF("u8", "s8"), r, 400 + pick(8));
+            ANY_OF("u8", "s8"), r, 400 + pick(8));
         break;
     case 2:
         add(t, "mul.wide.s32 %%u0, %%tx, %d;\nadd.s64 %%u0, %%u0, %%in;\nld.global.%s %%r%u, [%%u0+%u];\n", 2 * step,
-            ONE_OF("u16", "s16"), r, 800 + 2 * pick(8));
+            ANY_OF("u16", "s16"), r, 800 + 2 * pick(8));
         break;
     case 3:
         add(t, "mul.wide.s32 %%u0, %%tx, %d;\nadd.s64 %%u0, %%u0, %%in;\nld.global.u64 %%q%u, [%%u0+%u];\n",
@@ -203,7 +203,7 @@ static void add_access(struct text *t)
     case 4: add(t, "mul.lo.s32 %%t0, %%ty, 4;\nld.shared.u32 %%r%u, [%%t0+%u];\n", r, 4 * pick(4)); break;
     case 5:
         add(t, "mul.wide.u32 %%u0, %%tx, %u;\nadd.s64 %%u0, %%u0, %%in;\nld.global.%s %%r%u, [%%u0+%u];\n", 1 + pick(2),
-            ONE_OF("u8", "s8"), r, pick(8));
+            ANY_OF("u8", "s8"), r, pick(8));
         break;
     default:
         add(t,
@@ -217,7 +217,7 @@ static void add_access(struct text *t)
 static void add_warp(struct text *t)
 {
     uint32_t a = pick(WORDS), d = pick(WORDS);
-    add(t, "bar.warp.sync -1;\nshfl.sync.%s.b32 %%r%u, %%r%u, %u, %s, -1;\n", ONE_OF("bfly", "idx"), d, a, pick(32),
+    add(t, "bar.warp.sync -1;\nshfl.sync.%s.b32 %%r%u, %%r%u, %u, %s, -1;\n", ANY_OF("bfly", "idx"), d, a, pick(32),
         "31");
 }
 
