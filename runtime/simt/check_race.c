@@ -395,7 +395,9 @@ static void touch(const struct access *a, uint32_t m, bool shared)
         a->block->judged |= m & ~left;
         if (!(m = left)) return;
     }
-    if (!shared && a->kind == ACCESS_ATOMIC && a->bytes == 4) {
+    /* What may release something is recorded at once: who reads it may store there before the counters are poured. */
+    bool releases = a->block->fences || a->block->fenced;
+    if (!shared && a->kind == ACCESS_ATOMIC && a->bytes == 4 && !releases) {
         m = simt_counters_touch(a, m);
         if (!m) return;
     } else if (!shared) {
