@@ -272,9 +272,9 @@ static bool launch_start(struct simt_observer *o, const struct simt_launch *l, s
     c->exact = orders_some(c) || c->mixes;
     if (c->releases_some) c->spots = rt_calloc(SEEN_OBJECTS, sizeof *c->spots);
     if (c->releases_some && !(c->spots && simt_releases_new(c))) return no_memory(fault, l);
-    simt_again_find(c);
-    if (!(c->again || simt_inputs_find(c)) || !simt_steady_begin(c)) return no_memory(fault, l);
-    if (!c->again) simt_even_begin(c);
+    bool again = simt_again_find(c);
+    if (!(again || simt_inputs_find(c)) || !simt_steady_begin(c)) return no_memory(fault, l);
+    if (!again) simt_even_begin(c);
     c->observer.watch = c->watch;
     c->observer.way = c->follows_texels;
     return true;

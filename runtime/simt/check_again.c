@@ -118,9 +118,8 @@ bool simt_again_find(struct simt_check *c)
         copy_even(&c->even, &k->even);
         if (!c->launch->function->code->fixed_count) copy_patterns(&c->steady.known, &k->steady);
     }
-    c->again = c->outputs;
     pthread_mutex_unlock(&lock);
-    return c->again;
+    return c->outputs;
 }
 
 static void forget(struct known *k)

@@ -90,7 +90,6 @@ struct simt_check {
     struct evenness even;
     char *key; /* of the launch, for check_again.c; NULL: it is not kept */
     size_t key_bytes;
-    bool again;        /* there was one like it */
     bool knows_inputs; /* what is not in these allocations needs no records: check_inputs.c */
     uint64_t *outputs;
     size_t output_count;
