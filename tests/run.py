@@ -65,7 +65,7 @@ CHECKED = ["async", "cluster", "cooperative", "functions", "graph", "grid", "gui
 THREADS = {
     "unit": ["test_threads", "test_background", "test_memory", "test_simt_exec", "test_simt_driver", "test_session_interrupt",
              "test_study", "test_simt_tally", "test_simt_masked"],
-    "driver": ["test_contexts", "test_launches", "test_memory", "test_queue"],
+    "driver": ["test_clusters", "test_contexts", "test_launches", "test_memory", "test_queue"],
     "lua": ["profile", "trace", "reduce", "sums", "rows", "convert", "ops", "narrow"],
     "simt": ["atomics", "cluster", "cooperative", "grid", "printf", "reduction", "resident", "scan", "scattered", "scopes",
              "stretches", "updated", "warps"],
