@@ -76,6 +76,24 @@ static enum rt_status index_at(const struct kn_indexing *x, int p, int64_t place
     return status;
 }
 
+/* Whether indices are what a product of masks is: no number but 0 and 1. */
+static bool is_like_a_mask(const struct rt_array *index)
+{
+    static const enum kn_reduction ends[2] = {KN_MIN, KN_MAX};
+    struct rt_error ignored = {0};
+    bool like = true;
+    for (int k = 0; k < 2 && like; k++) {
+        struct rt_array end;
+        char element[8];
+        like = kn_reduce(ends[k], index, KN_ALL_AXES, false, &end, &ignored) == RT_OK;
+        if (!like) break;
+        like = rt_array_read(&end, element, &ignored) == RT_OK && rt_load_int(end.dtype, element) == k;
+        rt_array_release(&end);
+    }
+    rt_error_clear(&ignored);
+    return like;
+}
+
 static enum rt_status bad_index(const struct kn_indexing *x, int64_t place, struct rt_error *e)
 {
     for (int p = 0; p < x->count; p++) {
@@ -83,9 +101,11 @@ static enum rt_status bad_index(const struct kn_indexing *x, int64_t place, stru
         enum rt_status status = index_at(x, p, place, &i, e);
         if (status != RT_OK) return status;
         if (i == 0)
-            return rt_fail(e, RT_INVALID,
-                           "index 0 on axis %d, in an array of indices: indices count from 1, or from the end with -1",
-                           x->picks[p].named + 1);
+            return rt_fail(
+                e, RT_INVALID,
+                "index 0 on axis %d, in an array of indices: indices count from 1, or from the end with -1%s",
+                x->picks[p].named + 1,
+                is_like_a_mask(x->picks[p].index) ? "; masks are bool: m:ne(0), and two of them m & n, not m * n" : "");
         if (i < -n || i > n)
             return rt_fail(e, RT_INVALID,
                            "index %lld, in an array of indices, is out of range for axis %d, which has %lld element%s",

@@ -94,7 +94,7 @@ static const char *const synonyms[][2] = {
     {"reshape_as", "x:reshape"}, {"resizeAs", "x:reshape"}, {"type_as", "x:to"}, {"int", "x:to(\"int32\")"},
     {"new_zeros", "gpu.zeros_like"}, {"ndimension", "x.ndim"}, {"zero_", "x:fill(0)"},
     {"masked_fill_", "x[mask] = value"}, {"maskedFill", "x[mask] = value"}, {"indexFill", "x[indices] = value"},
-    {"indexCopy", "x[indices] = y"},
+    {"indexCopy", "x[indices] = y"}, {"add_at", "x:index_add_(1, indices, values)"},
     {"dstack", "gpu.concatenate({x, y}, 3)"}, {"row_stack", "gpu.concatenate({x, y}), of vectors gpu.stack({x, y})"}, {"append", "concatenate"}, {"mgrid", "meshgrid"},
     {"ogrid", "meshgrid"}, {"rollaxis", "moveaxis"}, {"histc", "histogram"}, {"fill_", "fill"}, {"eval", "evaluate"},
     {"nan", "0/0"}, {"inf", "math.huge"},
