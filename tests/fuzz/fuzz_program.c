@@ -214,7 +214,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint32_t seed = 0;
     if (size < 4 || size > 4 + 4 * 16) return 0;
     memcpy(&seed, data, 4);
-    gen_program(&g, seed, 1 + (int)(seed % 12));
+    gen_program(&g, seed, 1 + (int)(seed % 12), false);
     for (size_t k = 4; k + 4 <= size; k += 4) exchange(&g, data + k);
     kernel_load_and_run(g.text, g.length);
     return 0;

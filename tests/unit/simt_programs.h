@@ -2,10 +2,9 @@
 #ifndef SIMT_PROGRAMS_H
 #define SIMT_PROGRAMS_H
 
-#include "tests/unit/simt_programs_memory.h"
+#include "tests/unit/simt_programs_blocks.h"
 
 /* ---- control ---- */
-static inline void gen_statements(struct gen *g, int most);
 /* A condition as it stands just before its branch: bounds, and what is made of them in registers that are read and
  * written by one instruction. Nobody reads those behind the branch. */
 static inline void gen_condition(struct gen *g)
@@ -90,11 +89,12 @@ static inline void gen_call(struct gen *g)
 {
     gen_put(g,
             "{ .param .b32 pa; .param .b64 pb; .param .b32 pr; st.param.b32 [pa], %%r%u; st.param.b64 [pb], %%q%u;\n"
-            "call.uni (pr), helper, (pa, pb); ld.param.b32 %%r%u, [pr]; }\n",
-            gen_random(g, 10), gen_random(g, 5), gen_random(g, 10));
+            "call.uni (pr), %s, (pa, pb); ld.param.b32 %%r%u, [pr]; }\n",
+            gen_random(g, 10), gen_random(g, 5), g->helper, gen_random(g, 10));
 }
 static inline void gen_statement(struct gen *g)
 {
+    if (g->blocks && gen_block_statement(g)) return;
     uint32_t k = gen_random(g, 100);
     size_t start = g->length;
     if (g->in_function) {
@@ -189,8 +189,8 @@ static inline void gen_end(struct gen *g)
     gen_put(g, "st.global.u32 [%%mine+136], %%i0;\nret;\n}\n");
 }
 
-/* The program of a seed with about so many statements. */
-static inline void gen_program(struct gen *g, uint64_t seed, int statements)
+/* The program of a seed with about so many statements, or one of blocks in any order. */
+static inline void gen_program(struct gen *g, uint64_t seed, int statements, bool blocks)
 {
     memset(g, 0, offsetof(struct gen, length));
     g->length = 0;
@@ -199,8 +199,13 @@ static inline void gen_program(struct gen *g, uint64_t seed, int statements)
     g->fresh = 3;
     for (int k = 0; k < 8; k++) g->now[k / 4][k % 4] = k % 4;
     g->plain = seed % 2;
-    gen_put(g, ".version 8.0\n.target sm_80\n.address_size 64\n"
-               ".func (.param .b32 pr) helper(.param .b32 pa, .param .b64 pb)\n{\n" GEN_REGISTERS);
+    g->blocks = blocks;
+    g->helper = blocks && seed % 4 < 2 ? "__internal_helper" : "helper"; /* the former's body goes where it is called */
+    gen_put(g,
+            ".version 8.0\n.target sm_80\n.address_size 64\n"
+            ".func (.param .b32 pr) %s(.param .b32 pa, .param .b64 pb)\n{\n" GEN_REGISTERS,
+            g->helper);
+    size_t body = g->length;
     for (int k = 0; k < 10; k++) gen_put(g, "mov.u32 %%r%d, %d; ", k, k * k);
     for (int k = 0; k < 5; k++)
         gen_put(g, "mov.u64 %%q%d, %d; mov.f32 %%f%d, 0f3f80000%d; setp.eq.u32 %%p%d, %d, 1;\n", k, k, k, k, k, k % 2);
@@ -211,9 +216,11 @@ static inline void gen_program(struct gen *g, uint64_t seed, int statements)
         "mov.u32 %%gid, 3; mov.u32 %%tidl, %%tid.x; mov.u32 %%nt, 5; ld.param.b32 %%r0, [pa]; ld.param.b64 %%q0, [pb];\n");
     for (int k = 0; k < 8; k++) gen_put(g, "mov.u32 %%n%d, 0; ", k);
     g->in_function = true;
+    g->together = false;
     g->left = 8;
     gen_statements(g, 8);
     gen_put(g, "st.param.b32 [pr], %%r0; ret;\n}\n");
+    if (blocks) gen_lay_out(g, body);
     g->in_function = false;
     g->together = true;
     g->left = statements;
@@ -221,6 +228,7 @@ static inline void gen_program(struct gen *g, uint64_t seed, int statements)
             ".visible .entry k(.param .u64 in, .param .u64 out, .param .u64 acc, .param .u32 n)\n{\n" GEN_REGISTERS
             ".shared .align 16 .b8 tile[%d]; .shared .align 16 .b8 hist[32]; .local .align 16 .b8 stack[128];\n",
             4 * GEN_TILE);
+    body = g->length;
     gen_start(g);
     while (g->left > 0) gen_statements(g, 10);
     if (gen_random(g, 4) == 0) {
@@ -230,6 +238,7 @@ static inline void gen_program(struct gen *g, uint64_t seed, int statements)
         gen_statements(g, 4);
     }
     gen_end(g);
+    if (blocks) gen_lay_out(g, body);
 }
 
 #endif

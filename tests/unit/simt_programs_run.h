@@ -111,17 +111,18 @@ static const struct gen_variant {
                     {"code for AVX-512 with checks", "v4", "1", true}};
 
 /* Runs the program of a seed both ways, in one of the shapes. False with the reason when the two differ. */
-static inline bool gen_check(struct gen *g, struct gen_memory *m, uint64_t seed, int statements, char *why, size_t size)
+static inline bool gen_check(struct gen *g, struct gen_memory *m, uint64_t seed, int statements, bool blocks, char *why,
+                             size_t size)
 {
     struct rt_error e = {0};
     const struct gen_shape *s = &gen_shapes[seed % GEN_COUNT(gen_shapes)];
-    gen_program(g, seed, statements);
+    gen_program(g, seed, statements, blocks);
     struct ptx_module *module = ptx_parse(g->text, g->length, &e);
-    if (!module) return snprintf(why, size, "%s", e.text), false;
+    if (!module) return snprintf(why, size, "seed %llu: %s", (unsigned long long)seed, e.text), false;
     uint64_t params[] = {m->address[0], m->address[1], m->address[2], GEN_WORDS};
     char text[512] = "";
     bool good = gen_run_reference(m, module, s, params, text, sizeof text);
-    if (!good) snprintf(why, size, "the reference fails: %s", text);
+    if (!good) snprintf(why, size, "seed %llu: the reference fails: %s", (unsigned long long)seed, text);
     if (good && !ptx_prepare(module, &e)) return ptx_free(module), snprintf(why, size, "%s", e.text), false;
     for (uint32_t v = 0; good && v < GEN_COUNT(gen_variants); v++) {
         setenv("LUNARRAY_ISA", gen_variants[v].isa, 1);

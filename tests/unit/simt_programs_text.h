@@ -28,7 +28,9 @@ struct gen {
     int fresh, now[2][4]; /* names given to temporaries, and what %i0 to %i3 and %a0 to %a3 are called at the moment */
     bool together;        /* all threads of the block come here */
     bool in_function;
-    bool plain; /* only what compilers make of simple kernels */
+    bool plain;  /* only what compilers make of simple kernels */
+    bool blocks; /* statements as LLVM writes them, too */
+    const char *helper;
 };
 
 static inline uint32_t gen_random(struct gen *g, uint32_t n)

@@ -19,14 +19,15 @@ static double seconds(void)
 }
 
 /* The same program with ever fewer statements while it still fails: what is left is short enough to read. */
-static void shrink(struct gen *g, struct gen_memory *m, uint64_t seed, int statements, char *why, size_t size)
+static void shrink(struct gen *g, struct gen_memory *m, uint64_t seed, int statements, bool blocks, char *why,
+                   size_t size)
 {
     for (int n = 1; n < statements; n++)
-        if (!gen_check(g, m, seed, n, why, size)) return;
-    gen_check(g, m, seed, statements, why, size);
+        if (!gen_check(g, m, seed, n, blocks, why, size)) return;
+    gen_check(g, m, seed, statements, blocks, why, size);
 }
 
-TEST(random_programs_agree_with_the_reference)
+static void search(bool blocks)
 {
     static struct gen g;
     struct gen_memory *m = gen_memory_new();
@@ -40,8 +41,8 @@ TEST(random_programs_agree_with_the_reference)
     do {
         const char *colon = one ? strchr(one, ':') : NULL;
         int statements = colon ? atoi(colon + 1) : 5 + (int)(seed % 60);
-        if (!gen_check(&g, m, seed, statements, why, sizeof why)) {
-            shrink(&g, m, seed, statements, why, sizeof why);
+        if (!gen_check(&g, m, seed, statements, blocks, why, sizeof why)) {
+            shrink(&g, m, seed, statements, blocks, why, sizeof why);
             FAIL("%s\n%s", why, one ? g.text : "");
         }
         seed++;
@@ -50,4 +51,14 @@ TEST(random_programs_agree_with_the_reference)
     if (one) printf("%s", g.text);
     printf("# %ld programs\n", programs);
     free(m);
+}
+
+TEST(random_programs_agree_with_the_reference)
+{
+    search(false);
+}
+
+TEST(random_blocks_in_any_order_agree_with_the_reference)
+{
+    search(true);
 }
