@@ -1,4 +1,4 @@
-/* gpu.load and gpu.save: which format a file is in, and the formats of NumPy and of bare bytes. */
+/* gpu.load and gpu.save: which format a file is in, and NumPy's .npy and bare bytes. */
 #include "lang/closest.h"
 #include "lang/io.h"
 #include <stdlib.h>
@@ -54,14 +54,19 @@ void lg_to_wanted(lua_State *L, const struct lg_placement *p)
     lua_remove(L, -2);
 }
 
-/* ---- NumPy's formats ---- */
+void lg_check_map(lua_State *L, const struct lg_file_options *o)
+{
+    if (o->map && o->place.device->kind != RT_CPU)
+        luaL_error(L, "a file is mapped into the host's memory: map = true needs device = \"cpu\", not \"%s\"",
+                   o->place.device->name);
+}
+
+/* ---- NumPy's format ---- */
 static int load_npy(lua_State *L, const char *path, const struct lg_file_options *o)
 {
     struct rt_error *e = lg_error_box(L);
     struct rt_array *out = lg_new_array(L);
-    if (o->map && o->place.device->kind != RT_CPU)
-        return luaL_error(L, "a file is mapped into the host's memory: map = true needs device = \"cpu\", not \"%s\"",
-                          o->place.device->name);
+    lg_check_map(L, o);
     if (o->map)
         lg_check(L, rt_npy_map(path, o->place.device, out, e));
     else
@@ -76,84 +81,6 @@ static void save_npy(lua_State *L, const char *path, const struct lg_file_option
     (void)o;
     const void *data = lg_push_host_copy(L, &a);
     lg_check(L, rt_npy_save(path, a.dtype, a.ndim, a.shape, data, lg_error_box(L)));
-}
-
-enum rt_status lg_load_member(const struct rt_zip *z, const struct rt_zip_member *m, const char *name,
-                              struct rt_device *d, struct rt_array *out, struct rt_error *e)
-{
-    struct rt_zip_input in;
-    struct rt_npy h;
-    enum rt_status status = rt_zip_member_open(z, m, name, &in, e);
-    if (status != RT_OK) return status;
-    status = rt_npy_header(&in.input, &h, e);
-    if (status == RT_OK) status = rt_npy_elements(&in.input, &h, d, out, e);
-    enum rt_status closed = rt_zip_member_close(&in, status == RT_OK ? e : NULL);
-    if (status == RT_OK && closed != RT_OK) rt_array_release(out);
-    return status == RT_OK ? closed : status;
-}
-
-static int load_npz(lua_State *L, const char *path, const struct lg_file_options *o)
-{
-    struct lg_file *f = lg_push_file(L);
-    lg_check(L, rt_zip_open(path, &f->zip, lg_error_box(L)));
-    lua_newtable(L);
-    for (size_t i = 0; i < f->zip.count; i++) {
-        const struct rt_zip_member *m = &f->zip.members[i];
-        if (m->name_length < 4 || memcmp(m->name + m->name_length - 4, ".npy", 4) != 0) continue;
-        lua_pushlstring(L, m->name, m->name_length - 4);
-        const char *name = lua_pushfstring(L, "'%s' of %s", lua_tostring(L, -1), path);
-        struct rt_array *out = lg_new_array(L);
-        lg_check(L, lg_load_member(&f->zip, m, name, o->place.device, out, lg_error_box(L)));
-        lg_to_wanted(L, &o->place);
-        lua_remove(L, -2);
-        lua_rawset(L, -3);
-    }
-    rt_zip_close(&f->zip);
-    return 1;
-}
-
-/* A list of the table's keys, sorted, so that the same arrays make the same file. */
-static void push_names(lua_State *L, int idx)
-{
-    lua_newtable(L);
-    for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) {
-        if (lua_type(L, -2) != LUA_TSTRING)
-            luaL_error(L, "an .npz file holds arrays by names, and a key of the table is a %s", lg_type_name(L, -2));
-        if (!lg_test_array(L, -1))
-            luaL_error(L, "an .npz file holds arrays, and '%s' is a %s", lua_tostring(L, -2), lg_type_name(L, -1));
-        lua_pushvalue(L, -2);
-        lua_rawseti(L, -4, (lua_Integer)lua_rawlen(L, -4) + 1);
-    }
-    luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
-    lua_getfield(L, -1, LUA_TABLIBNAME);
-    lua_getfield(L, -1, "sort");
-    lua_replace(L, -3);
-    lua_pop(L, 1);
-    lua_pushvalue(L, -2);
-    lua_call(L, 1, 0);
-}
-
-static void save_npz(lua_State *L, const char *path, const struct lg_file_options *o)
-{
-    struct rt_error *e = lg_error_box(L);
-    if (!lua_istable(L, 2)) luaL_error(L, "an .npz file holds a table of arrays by names, such as {x = x, y = y}");
-    push_names(L, 2);
-    int names = lua_gettop(L);
-    struct lg_file *f = lg_push_file(L);
-    lg_check(L, rt_zip_create(path, o->compress, &f->writer, e));
-    for (lua_Integer i = 1; lua_rawgeti(L, names, i) != LUA_TNIL; i++) {
-        char header[RT_NPY_HEADER];
-        lua_pushvalue(L, -1);
-        lua_rawget(L, 2);
-        const struct rt_array a = *lg_check_array(L, -1);
-        const void *data = lg_push_host_copy(L, &a);
-        const char *name = lua_pushfstring(L, "%s.npy", lua_tostring(L, names + 2));
-        size_t n = rt_npy_write_header(a.dtype, a.ndim, a.shape, header);
-        lg_check(L,
-                 rt_zip_add(&f->writer, name, header, n, data, (size_t)rt_array_size(&a) * rt_dtypes[a.dtype].size, e));
-        lua_settop(L, names + 1);
-    }
-    lg_check(L, rt_zip_finish(&f->writer, true, e));
 }
 
 /* ---- bytes ---- */
@@ -220,7 +147,7 @@ static void save_raw(lua_State *L, const char *path, const struct lg_file_option
 /* ---- which format ---- */
 static const struct lg_file_format formats[] = {
     {"npy", ".npy", "map", "", load_npy, save_npy},
-    {"npz", ".npz", "", "compress", load_npz, save_npz},
+    {"npz", ".npz", "map", "compress", lg_load_npz, lg_save_npz},
     {"csv", ".csv .tsv .txt", "delimiter decimal comment header columns skip", "delimiter header", lg_load_csv,
      lg_save_csv},
     {"json", ".json", "", "", lg_load_json, lg_save_json},
@@ -380,12 +307,17 @@ const struct lg_function lg_io_functions[] = {
      ".npy: NumPy's, of versions 1 to 3, both byte orders and both element orders; bfloat16 is its \"<V2\". With map = "
      "true, on the cpu device, elements are read from the file when they are looked at; writes stay in memory, and the "
      "file must not be cut shorter while it is used.\n"
-     ".npz: a table of arrays by name, from stored and deflated members.\n"
+     ".npz: a table of arrays by name, each read when it is first asked for, from stored and deflated members; print "
+     "lists them, #t counts them, and one that cannot be read raises when it is asked for, in pairs(t) behind all others. "
+     "With map = true, on the cpu device, stored members are mapped where their elements lie at a multiple of their size, "
+     "as in files of gpu.save.\n"
      ".csv, .tsv, .txt: an array of rows and columns, float32 unless told otherwise, and a list of the header's names. "
      "Fields are parted by commas (in .csv by ; | or tabs where the first line has these alone), tabs, blanks, or by delimiter; "
      "decimal = \",\" reads 1,5 as 1.5; header is true or false, or guessed; columns is a "
-     "list of names or numbers of those to read, in the order wanted, where others hold text, say; lines that begin with comment (\"#\") and the first `skip` lines are left out; missing values are NaN.\n"
-     ".json: lists of lists of numbers, float32 unless told otherwise; null is NaN.\n"
+     "list of names or numbers of those to read, in the order wanted, where others hold text, say; lines that begin with comment (\"#\"), "
+     "what follows it behind numbers and the first `skip` lines are left out; missing values (NA, #N/A, null, None, and no text) are NaN. Complex dtypes read 1+2j and (1+2j). "
+     "With header = true the names may stand in a comment, where np.savetxt has them.\n"
+     ".json: lists of lists of numbers, float32 unless told otherwise; null is NaN, and NaN and Infinity are as Python's json writes them.\n"
      ".png: rows, columns and, unless grey, channels, as uint8 or uint16.\n"
      ".bin, .raw: bytes; dtype, shape and offset say what they are.\n"
      "Options: dtype, device, format, map, delimiter, decimal, comment, header, columns, skip, shape and offset.",
@@ -396,7 +328,7 @@ const struct lg_function lg_io_functions[] = {
      "The file is written under another name and then renamed, so that nobody sees half of it. compress = true deflates "
      ".npz members. Text files take delimiter and header, a list of names; numbers are as short as they can be and still "
      "read as the same. PNG images are of bool, uint8, uint16, or of floats from 0 to 1, of shape (rows, columns) or "
-     "(rows, columns, channels). JSON has no NaN and no infinity: they become null. .bin and .raw hold the bare "
+     "(rows, columns, channels). JSON has NaN, Infinity and -Infinity where the elements are so, as Python's json writes and reads them. .bin and .raw hold the bare "
      "elements.\nOptions: format, compress, delimiter and header.",
      "local path = os.tmpname() .. '.npz'\ngpu.save(path, {x = gpu.ones(3), y = gpu.zeros(2)}, {compress = true})\n"
      "local t = gpu.load(path)\nassert(t.x:sum() == 3 and #t.y == 2)\nos.remove(path)"},

@@ -29,6 +29,13 @@ struct lg_file *lg_push_file(lua_State *L);
 enum rt_status lg_load_member(const struct rt_zip *z, const struct rt_zip_member *m, const char *name,
                               struct rt_device *d, struct rt_array *out, struct rt_error *e);
 
+/* Of a table that gpu.load made from an .npz file pushes the list of the file's names, which has at a name the number
+ * of the member as long as nobody asked for that; false, and nothing, for other values. */
+bool lg_push_archive_names(lua_State *L, int idx);
+
+/* Raises where files cannot be mapped. */
+void lg_check_map(lua_State *L, const struct lg_file_options *o);
+
 /* A format: each pushes what it loads and returns how many values that is, or saves the value at stack index 2. */
 struct lg_file_format {
     const char *name, *endings;          /* ".csv .tsv" */
@@ -36,7 +43,9 @@ struct lg_file_format {
     int (*load)(lua_State *L, const char *path, const struct lg_file_options *o);
     void (*save)(lua_State *L, const char *path, const struct lg_file_options *o);
 };
-/* lang/io_text.c, lang/io_image.c */
+/* lang/io_npz.c, lang/io_text.c, lang/io_image.c */
+int lg_load_npz(lua_State *L, const char *path, const struct lg_file_options *o);
+void lg_save_npz(lua_State *L, const char *path, const struct lg_file_options *o);
 int lg_load_csv(lua_State *L, const char *path, const struct lg_file_options *o);
 void lg_save_csv(lua_State *L, const char *path, const struct lg_file_options *o);
 int lg_load_json(lua_State *L, const char *path, const struct lg_file_options *o);

@@ -156,7 +156,6 @@ void lg_save_csv(lua_State *L, const char *path, const struct lg_file_options *o
         luaL_error(L, "option 'header': expected a list of names to write");
     const char *header = o->header ? push_header_line(L, o->header, delimiter, columns) : NULL;
     const void *data = lg_push_host_copy(L, &a);
-    lg_check(L, kn_check_real(&a, "a table of numbers", lg_error_box(L)));
     struct rt_error *e = lg_error_box(L);
     rt_lend();
     lg_check_lent(L, rt_csv_save(path, delimiter, header, a.dtype, rows, columns, data, e));

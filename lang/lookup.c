@@ -5,6 +5,7 @@
 #include <string.h>
 #include "lang/apart.h"
 #include "lang/closest.h"
+#include "lang/io.h"
 #include "lang/stream.h"
 #include "runtime/memory.h"
 
@@ -291,6 +292,20 @@ void lg_each_array_method(lua_State *L, lg_visitor *visit, void *context)
     lua_pop(L, 2);
 }
 
+/* What a table of an .npz file has in that file alone. */
+static void each_archived(lua_State *L, int idx, lg_visitor *visit, void *context)
+{
+    if (!lg_push_archive_names(L, idx)) return;
+    const int names = lua_gettop(L);
+    for (lua_Integer i = 1; lua_rawgeti(L, names, i) != LUA_TNIL; lua_settop(L, names), i++) {
+        lua_pushvalue(L, names + 1);
+        if (lua_rawget(L, names) != LUA_TNUMBER) continue;
+        lua_pushnil(L);
+        visit(L, lua_tostring(L, names + 1), context);
+    }
+    lua_settop(L, names - 1);
+}
+
 void lg_each_field(lua_State *L, int idx, const struct lg_wanted *wanted, lg_visitor *visit, void *context)
 {
     luaL_checkstack(L, 16, NULL);
@@ -301,6 +316,7 @@ void lg_each_field(lua_State *L, int idx, const struct lg_wanted *wanted, lg_vis
         lua_settop(L, base - 1);
         return;
     }
+    each_archived(L, base, visit, context);
     for (int i = 0; i < MAX_CHAIN; i++) {
         if (lua_istable(L, -1)) lg_each_key(L, wanted, visit, context);
         if (!push_metafield(L, -1, "__index")) break;

@@ -20,7 +20,12 @@
 enum rt_status rt_file_open(const char *path, struct rt_file *f, struct rt_error *e)
 {
     struct stat s;
-    *f = (struct rt_file){.handle = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+    const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
+    *f = (struct rt_file){.handle = open(path, flags)};
+    if (f->handle < 0 && errno == EMFILE) { /* archives that are garbage keep theirs open */
+        rt_memory_collect(0);
+        f->handle = open(path, flags);
+    }
     if (f->handle < 0)
         return rt_fail(e, errno == ENOENT ? RT_MISSING : RT_IO, "cannot open %s: %s", path, strerror(errno));
     if (fstat(f->handle, &s) != 0 || !S_ISREG(s.st_mode)) {

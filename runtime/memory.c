@@ -264,7 +264,7 @@ void rt_memory_set_collector(void (*collect)(void *context, size_t bytes), void 
 }
 
 /* The hook runs without locks, since it releases storages; one that allocates does not start another. */
-static void run_collector(size_t bytes)
+void rt_memory_collect(size_t bytes)
 {
     static _Thread_local bool running;
     if (running) return;
@@ -320,7 +320,7 @@ static enum rt_status fresh_block(struct rt_device *d, size_t bytes, size_t capa
     if (rt_allocation_fails()) return report_full(d, bytes, e);
     enum rt_status status = try_source(d, capacity, address, e);
     if (status != RT_NOMEM) return status;
-    run_collector(bytes);
+    rt_memory_collect(bytes);
     rt_memory_trim(d);
     status = try_source(d, capacity, address, e);
     return status == RT_NOMEM ? report_full(d, bytes, e) : status;

@@ -60,6 +60,8 @@ void rt_memory_keep_released(struct rt_device *d);
 void rt_memory_trim(struct rt_device *d);
 /* Called with the bytes wanted when a device is full; may free storages. One hook for the process; NULL removes it. */
 void rt_memory_set_collector(void (*collect)(void *context, size_t bytes), void *context);
+/* Calls it: also for what else nobody refers to any longer, such as open files. */
+void rt_memory_collect(size_t bytes);
 
 /* For tests: the nth allocation from now (1 is the next), host or device, made through rt_ allocation fails once.
  * 0 switches it off. rt_alloc, rt_realloc are what runtime/ and kernels/ use in place of malloc and realloc. */

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define LONGEST_HEADER 65536 /* nobody's shape of RT_MAX_DIMS axes takes more */
 #define PIECE          ((size_t)16 << 20)
@@ -369,18 +371,33 @@ static void unmap(void *owner)
     free(m);
 }
 
+/* The pages of the file that hold n bytes from an offset on; they are there now: behind the end of a file that was cut
+ * shorter since it was opened there are none. */
+static enum rt_status map_pages(const struct rt_file *f, uint64_t offset, size_t n, struct mapping *m,
+                                struct rt_error *e)
+{
+    struct stat now;
+    size_t before = offset % (uint64_t)sysconf(_SC_PAGESIZE);
+    if (fstat(f->handle, &now) == 0 && (uint64_t)now.st_size < offset + n)
+        return rt_fail(e, RT_INVALID, "%s ends at byte %" PRIu64 "; %zu bytes were expected from byte %" PRIu64 " on",
+                       f->path, (uint64_t)now.st_size, n, offset);
+    m->bytes = before + n;
+    m->start =
+        mmap(NULL, m->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, f->handle, (off_t)(offset - before));
+    return m->start == MAP_FAILED ? rt_fail(e, RT_IO, "%s cannot be mapped into memory", f->path) : RT_OK;
+}
+
 static enum rt_status map_elements(const struct rt_file *f, uint64_t offset, const struct rt_npy *h,
                                    struct rt_device *cpu, struct rt_array *out, struct rt_error *e)
 {
     struct mapping *m = rt_alloc(sizeof *m);
     if (!m) return rt_fail(e, RT_NOMEM, "out of memory for mapping %s", f->path);
-    m->bytes = f->size;
-    m->start = mmap(NULL, m->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, f->handle, 0);
-    if (m->start == MAP_FAILED) {
+    enum rt_status status = map_pages(f, offset, h->bytes, m, e);
+    if (status != RT_OK) {
         free(m);
-        return rt_fail(e, RT_IO, "%s cannot be mapped into memory", f->path);
+        return status;
     }
-    struct rt_storage *s = rt_storage_over(cpu, (uintptr_t)m->start + offset, h->bytes, m, unmap, e);
+    struct rt_storage *s = rt_storage_over(cpu, (uintptr_t)m->start + (m->bytes - h->bytes), h->bytes, m, unmap, e);
     if (!s) {
         unmap(m);
         return RT_NOMEM;
@@ -391,26 +408,30 @@ static enum rt_status map_elements(const struct rt_file *f, uint64_t offset, con
     return RT_OK;
 }
 
+enum rt_status rt_npy_map_input(const struct rt_file *f, struct rt_input *in, struct rt_device *cpu,
+                                struct rt_array *out, struct rt_error *e)
+{
+    struct rt_npy h = {0};
+    enum rt_status status = rt_npy_header(in, &h, e);
+    if (status != RT_OK) return status;
+    if (h.swapped)
+        return rt_fail(e, RT_UNSUPPORTED, "%s has the other byte order, so it cannot be mapped; load it without map",
+                       in->name);
+    if (in->at % rt_dtypes[h.dtype].size)
+        return rt_fail(e, RT_UNSUPPORTED,
+                       "the elements of %s begin at byte %" PRIu64 ", where a %s cannot lie; load it without map",
+                       in->name, in->at, rt_dtypes[h.dtype].name);
+    return h.bytes == 0 ? rt_npy_elements(in, &h, cpu, out, e) : map_elements(f, in->at, &h, cpu, out, e);
+}
+
 enum rt_status rt_npy_map(const char *path, struct rt_device *cpu, struct rt_array *out, struct rt_error *e)
 {
     struct rt_file f;
     struct rt_input in;
-    struct rt_npy h = {0};
     enum rt_status status = rt_file_open(path, &f, e);
     if (status != RT_OK) return status;
     rt_input_of_file(&f, &in);
-    status = rt_npy_header(&in, &h, e);
-    if (status == RT_OK && h.swapped)
-        status = rt_fail(e, RT_UNSUPPORTED, "%s has the other byte order, so it cannot be mapped; load it without map",
-                         path);
-    else if (status == RT_OK && in.at % rt_dtypes[h.dtype].size)
-        status = rt_fail(e, RT_UNSUPPORTED,
-                         "the elements of %s begin at byte %" PRIu64 ", where a %s cannot lie; load it without map",
-                         path, in.at, rt_dtypes[h.dtype].name);
-    else if (status == RT_OK && h.bytes == 0)
-        status = rt_npy_elements(&in, &h, cpu, out, e);
-    else if (status == RT_OK)
-        status = map_elements(&f, in.at, &h, cpu, out, e);
+    status = rt_npy_map_input(&f, &in, cpu, out, e);
     rt_file_close(&f);
     return status;
 }

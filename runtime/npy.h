@@ -46,5 +46,8 @@ enum rt_status rt_npy_load(const char *path, struct rt_device *d, struct rt_arra
 /* An array on the cpu device over the file itself: what is not looked at is never read. Writes stay in memory.
  * RT_UNSUPPORTED for the other byte order and for an offset that the dtype cannot be at. */
 enum rt_status rt_npy_map(const char *path, struct rt_device *cpu, struct rt_array *out, struct rt_error *e);
+/* The same of a part of an open file: `in` is an input of that file (rt_input_of_file), at the header's start. */
+enum rt_status rt_npy_map_input(const struct rt_file *f, struct rt_input *in, struct rt_device *cpu,
+                                struct rt_array *out, struct rt_error *e);
 
 #endif

@@ -220,7 +220,7 @@ static enum rt_status read_member(struct rt_input *in, void *to, size_t n, struc
 }
 
 /* Where the member's bytes begin: its local header tells how long that is. */
-static enum rt_status find_data(const struct rt_zip *z, const struct rt_zip_member *m, struct unpacking *u,
+static enum rt_status find_data(const struct rt_zip *z, const struct rt_zip_member *m, uint64_t *start,
                                 struct rt_error *e)
 {
     const struct rt_file *f = &z->file;
@@ -229,9 +229,8 @@ static enum rt_status find_data(const struct rt_zip *z, const struct rt_zip_memb
     enum rt_status status = rt_file_read(f, m->header, local, sizeof local, e);
     if (status != RT_OK) return status;
     if (memcmp(local, "PK\3\4", 4) != 0) return damaged(f, m->header, "a member's header", e);
-    u->at = m->header + LOCAL_BYTES + get16(local + 26) + get16(local + 28);
-    if (u->at > f->size || m->packed > f->size - u->at) return damaged(f, u->at, "all of a member", e);
-    u->end = u->at + m->packed;
+    *start = m->header + LOCAL_BYTES + get16(local + 26) + get16(local + 28);
+    if (*start > f->size || m->packed > f->size - *start) return damaged(f, *start, "all of a member", e);
     return RT_OK;
 }
 
@@ -247,6 +246,22 @@ static enum rt_status check_member(const struct rt_zip_member *m, const char *na
     return RT_OK;
 }
 
+enum rt_status rt_zip_member_place(const struct rt_zip *z, const struct rt_zip_member *m, const char *name,
+                                   struct rt_input *in, struct rt_error *e)
+{
+    uint64_t start = 0;
+    enum rt_status status = check_member(m, name, e);
+    if (status == RT_OK && m->method != 0)
+        status = rt_fail(e, RT_UNSUPPORTED, "%s is packed, so it cannot be mapped", name);
+    if (status == RT_OK) status = find_data(z, m, &start, e);
+    if (status != RT_OK) return status;
+    rt_input_of_file(&z->file, in);
+    in->name = name;
+    in->at = start;
+    in->left = m->size;
+    return RT_OK;
+}
+
 enum rt_status rt_zip_member_open(const struct rt_zip *z, const struct rt_zip_member *m, const char *name,
                                   struct rt_zip_input *in, struct rt_error *e)
 {
@@ -258,7 +273,8 @@ enum rt_status rt_zip_member_open(const struct rt_zip *z, const struct rt_zip_me
     struct unpacking *u = rt_calloc(1, sizeof *u);
     if (!u) return rt_fail(e, RT_NOMEM, "out of memory for unpacking %s", name);
     *u = (struct unpacking){.zip = z, .member = m, .zlib = zlib};
-    status = find_data(z, m, u, e);
+    status = find_data(z, m, &u->at, e);
+    u->end = u->at + m->packed;
     if (status == RT_OK && m->method == 8) {
         u->deflated = zlib->inflateInit2_(&u->stream, -MAX_WBITS, ZLIB_VERSION, (int)sizeof u->stream) == Z_OK;
         if (!u->deflated) status = rt_fail(e, RT_NOMEM, "out of memory for unpacking %s", name);

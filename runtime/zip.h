@@ -25,6 +25,11 @@ struct rt_zip {
 enum rt_status rt_zip_open(const char *path, struct rt_zip *z, struct rt_error *e);
 void rt_zip_close(struct rt_zip *z);
 
+/* A stored member as an input of the archive's file, which nothing sums up; `name` is what messages call it.
+ * RT_UNSUPPORTED for packed ones. */
+enum rt_status rt_zip_member_place(const struct rt_zip *z, const struct rt_zip_member *m, const char *name,
+                                   struct rt_input *in, struct rt_error *e);
+
 /* A member as an input; `name` is what messages call it. Close it in the end, which tells whether the sum was right
  * when all of it was read. */
 struct rt_zip_input {

@@ -6,8 +6,11 @@
 #include "runtime/zlib.h"
 #include "runtime/lend.h"
 
-#define OUT_BUFFER ((size_t)1 << 16)
-#define DATE       0x21 /* the first of January 1980: the same arrays make the same file */
+#define OUT_BUFFER  ((size_t)1 << 16)
+#define LOCAL_BYTES 30
+#define LEAST       6    /* bytes of a field that fills the room before data */
+#define LINE        64   /* stored data begin at a multiple of it: an array can be mapped from there */
+#define DATE        0x21 /* the first of January 1980: the same arrays make the same file */
 
 struct packed {
     char *name;
@@ -47,12 +50,22 @@ static void put_common(struct bytes *b, const struct rt_zip_writer *w, const str
     put(b, 2, strlen(m->name));
 }
 
-static void put_local(const struct rt_zip_writer *w, const struct packed *m, struct bytes *b)
+static void put_local(const struct rt_zip_writer *w, const struct packed *m, size_t filling, struct bytes *b)
 {
     b->count = 0;
     put(b, 4, 0x04034b50);
     put_common(b, w, m);
-    put(b, 2, 20);
+    put(b, 2, 20 + filling);
+}
+
+/* A field that nobody reads, of the kind that Android's zipalign puts before what shall be mapped. */
+static void put_filling(struct bytes *b, size_t n)
+{
+    if (!n) return;
+    put(b, 2, 0xd935);
+    put(b, 2, n - 4);
+    put(b, 2, LINE);
+    while (n-- > 6) put(b, 1, 0);
 }
 
 static void put_sizes(struct bytes *b, const struct packed *m, bool place)
@@ -126,8 +139,11 @@ enum rt_status rt_zip_add(struct rt_zip_writer *w, const char *name, const void 
     m->size = header_bytes + bytes;
     for (int i = 0; i < 2; i++)
         if (sizes[i]) m->sum = (uint32_t)z->crc32_z(m->sum, parts[i], sizes[i]); /* of nothing it starts anew */
-    put_local(w, m, &local);
+    const uint64_t behind = m->header + LOCAL_BYTES + strlen(name) + 20;         /* the sizes */
+    const size_t filling = w->compress ? 0 : LEAST + (size_t)(0 - (behind + LEAST)) % LINE;
+    put_local(w, m, filling, &local);
     put_sizes(&wide, m, false);
+    put_filling(&wide, filling);
     rt_writer_put(&w->file, local.data, local.count);
     rt_writer_put(&w->file, name, strlen(name));
     uint64_t at = w->file.at;

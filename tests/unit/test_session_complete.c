@@ -178,6 +178,11 @@ TEST(completion)
     CHECK_STR(complete("tt['al", NULL), "alpha");
     CHECK_STR(complete("tt['n", NULL), "no name");
     CHECK_STR(complete("nested[1][\"", NULL), "alpha beta no name");
+    run("path = os.tmpname() gpu.save(path, {left = gpu.ones(2), right = gpu.ones(3)}, {format = 'npz'}) "
+        "file = gpu.load(path, {format = 'npz'}) os.remove(path) _ = file.left");
+    CHECK_STR(complete("file.", NULL), "left right"); /* which is not read for it */
+    CHECK_STR(complete("file['ri", NULL), "right");
+    CHECK_STR(complete("file.left:cumpr", NULL), "cumprod");
     CHECK_STR(complete("string.fo", NULL), "format");
     CHECK_STR(complete("s:upp", NULL), "upper");
     CHECK_STR(complete("('x'):upp", NULL), "upper");
