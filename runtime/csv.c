@@ -69,6 +69,28 @@ static const char *find_quote(const struct rt_csv *c, const char *s, int64_t *li
     return s;
 }
 
+/* Reads a field as an element of the dtype. */
+static enum rt_number parse(const struct rt_csv *c, const struct field *f, enum rt_dtype t, void *to)
+{
+    char number[128];
+    const size_t n = (size_t)(f->end - f->start);
+    if (!c->form.decimal || n >= sizeof number || !memchr(f->start, c->form.decimal, n))
+        return rt_number_parse(f->start, n, t, to);
+    for (size_t i = 0; i < n; i++) number[i] = f->start[i] == c->form.decimal ? '.' : f->start[i];
+    return rt_number_parse(number, n, t, to);
+}
+
+/* Whether the comment's character, which is at `at`, ends the field and the row: behind numbers, while other text may
+ * have it in it, such as #N/A. */
+static bool begins_comment(const struct rt_csv *c, const struct field *f, const char *at)
+{
+    double v[2];
+    struct field before = {.start = f->start, .end = at};
+    while (before.end > before.start && is_blank(before.end[-1])) before.end--;
+    if (before.end == before.start) return c->form.delimiter == ' ';
+    return parse(c, &before, RT_COMPLEX128, v) == RT_NUMBER_OK;
+}
+
 /* Takes a field of the row. False for a quote that is not closed, or closed too early. */
 static bool take_field(const struct rt_csv *c, struct row *r, struct field *f)
 {
@@ -84,12 +106,14 @@ static bool take_field(const struct rt_csv *c, struct row *r, struct field *f)
         f->end = s++;
         s = blanks ? s : skip_blanks(c, s);
     } else {
-        while (!is_line_end(c, s) && *s != c->form.delimiter && !(blanks && is_blank(*s))) s++;
+        while (!is_line_end(c, s) && *s != c->form.delimiter && !(blanks && is_blank(*s)) &&
+               !(*s == c->form.comment && *s && begins_comment(c, f, s)))
+            s++;
         for (f->end = s; f->end > f->start && is_blank(f->end[-1]);) f->end--;
     }
     if (blanks)
         while (s < c->end && is_blank(*s)) s++;
-    if (is_line_end(c, s)) {
+    if (is_line_end(c, s) || (*s == c->form.comment && *s)) {
         r->at = NULL;
         r->next = next_line(c, s);
         r->line++;
@@ -126,26 +150,37 @@ static char guess_delimiter(const struct rt_csv *c, const char *line)
     return found;
 }
 
-/* Reads a field as an element of the dtype. */
-static enum rt_number parse(const struct rt_csv *c, const struct field *f, enum rt_dtype t, void *to)
-{
-    char number[64];
-    const size_t n = (size_t)(f->end - f->start);
-    const char *comma = c->form.decimal && n < sizeof number ? memchr(f->start, c->form.decimal, n) : NULL;
-    if (!comma) return rt_number_parse(f->start, n, t, to);
-    memcpy(number, f->start, n);
-    number[comma - f->start] = '.';
-    return rt_number_parse(number, n, t, to);
-}
-
-/* Whether a field of the row is no number. */
+/* Whether a field of the row is no number; numbers parted by what is not the delimiter are no names either. */
 static bool looks_like_names(const struct rt_csv *c, struct row r)
 {
+    static const char numbers[] = "0123456789+-.eE,;|";
     struct field f;
-    double v;
-    while (r.at && take_field(c, &r, &f))
-        if (parse(c, &f, RT_FLOAT64, &v) != RT_NUMBER_OK) return true;
+    double v[2];
+    while (r.at && take_field(c, &r, &f)) {
+        if (parse(c, &f, RT_COMPLEX128, v) == RT_NUMBER_OK) continue;
+        if (c->form.delimiter != ' ' || strspn(f.start, numbers) < (size_t)(f.end - f.start)) return true;
+    }
     return false;
+}
+
+/* Takes the names from a comment in front of the first row, where np.savetxt writes them, when there are as many as
+ * that has fields. */
+static bool take_commented_names(struct rt_csv *c, const char *from, const struct row *first)
+{
+    const char *line = NULL;
+    struct row names, row = *first;
+    int64_t count = 0, fields = 0;
+    for (const char *s = from; s < first->at; s = next_line(c, s)) {
+        const char *text = s;
+        while (text < c->end && is_blank(*text)) text++;
+        if (!is_line_end(c, text)) line = text + 1;
+    }
+    names = (struct row){.at = line};
+    if (!line || count_fields(c, &names, &count, NULL) != RT_OK || count_fields(c, &row, &fields, NULL) != RT_OK ||
+        count != fields)
+        return false;
+    c->names = line;
+    return true;
 }
 
 enum rt_status rt_csv_measure(const char *name, const char *text, size_t size, const struct rt_csv_form *form,
@@ -155,13 +190,14 @@ enum rt_status rt_csv_measure(const char *name, const char *text, size_t size, c
     if (size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) text += 3;
     struct row r = {.next = text, .line = 1};
     for (int64_t i = 0; i < form->skip && r.next < out->end; i++, r.line++) r.next = next_line(out, r.next);
+    const char *start = r.next;
     bool found = find_row(out, &r);
     if (!form->delimiter) out->form.delimiter = guess_delimiter(out, r.at);
-    int64_t count;
-    if (found &&
-        (form->header == RT_CSV_HEADER_YES || (form->header == RT_CSV_HEADER_GUESS && looks_like_names(out, r)))) {
+    bool names = found && form->header != RT_CSV_HEADER_NO && looks_like_names(out, r);
+    if (found && form->header == RT_CSV_HEADER_YES && !names) names = !take_commented_names(out, start, &r);
+    if (names) {
         out->names = r.at;
-        enum rt_status status = count_fields(out, &r, &count, e);
+        enum rt_status status = count_fields(out, &r, &out->columns, e);
         if (status != RT_OK) return status;
         found = find_row(out, &r);
     }
@@ -169,6 +205,7 @@ enum rt_status rt_csv_measure(const char *name, const char *text, size_t size, c
     out->line = r.line;
     for (; found; found = find_row(out, &r)) {
         const int64_t line = r.line;
+        int64_t count;
         enum rt_status status = count_fields(out, &r, &count, e);
         if (status != RT_OK) return status;
         if (out->rows++ == 0) out->columns = count;
@@ -179,6 +216,24 @@ enum rt_status rt_csv_measure(const char *name, const char *text, size_t size, c
         if (out->rows % POLL_EVERY == 0 && rt_interrupted()) return rt_fail(e, RT_INTERRUPTED, "interrupted");
     }
     return RT_OK;
+}
+
+/* What may have been meant by a field that is no number. */
+static const char *way_out(const struct rt_csv *c, const struct field *f, enum rt_dtype t)
+{
+    double v[2];
+    const size_t n = (size_t)(f->end - f->start);
+    const char *comma = memchr(f->start, ',', n);
+    const bool blanks = c->form.delimiter == ' ', decimal = comma && !c->form.decimal && c->form.delimiter != ',';
+    if (rt_dtypes[t].kind != 'c' && parse(c, f, RT_COMPLEX128, v) == RT_NUMBER_OK)
+        return "complex64 and complex128 hold complex ones";
+    if (blanks && (memchr(f->start, ';', n) || memchr(f->start, '|', n) || (comma && comma + 1 == f->end)))
+        return "the option delimiter tells what parts the fields, where that is not blanks";
+    if (decimal && comma + 1 < f->end && comma[1] >= '0' && comma[1] <= '9')
+        return blanks
+                   ? "a comma for the point is told by the option decimal = \",\", one between fields by delimiter = \",\""
+                   : "a comma for the point is told by the option decimal = \",\"";
+    return "the option columns names those that are to be read";
 }
 
 static enum rt_status bad_number(const struct rt_csv *c, int64_t column, const struct field *f, enum rt_number why,
@@ -195,12 +250,8 @@ static enum rt_status bad_number(const struct rt_csv *c, int64_t column, const s
     if (why == RT_NUMBER_RANGE)
         return rt_fail(e, RT_INVALID, "%s, line %" PRId64 ", field %" PRId64 " is %.*s, which %s does not hold",
                        c->name, line, column, n, f->start, rt_dtypes[t].name);
-    const char *comma = memchr(f->start, ',', (size_t)n);
-    const bool decimal = comma && !c->form.decimal && c->form.delimiter != ',' && strspn(comma + 1, "0123456789") > 0;
     return rt_fail(e, RT_INVALID, "%s, line %" PRId64 ", field %" PRId64 " is '%.*s', expected a number; %s", c->name,
-                   line, column, n, f->start,
-                   decimal ? "a comma for the point is told by the option decimal = \",\""
-                           : "the option columns names those that are to be read");
+                   line, column, n, f->start, way_out(c, f, t));
 }
 
 enum rt_status rt_csv_read(const struct rt_csv *c, const int64_t *places, int64_t width, enum rt_dtype t,

@@ -32,20 +32,28 @@ static void skip_blanks(struct walk *w)
 static size_t scalar_length(const char *at, const char *end)
 {
     size_t n = 0;
-    while (at + n < end && ((at[n] >= '0' && at[n] <= '9') || (at[n] >= 'a' && at[n] <= 'z') || at[n] == 'E' ||
+    while (at + n < end && ((at[n] >= '0' && at[n] <= '9') || ((at[n] | 32) >= 'a' && (at[n] | 32) <= 'z') ||
                             at[n] == '+' || at[n] == '-' || at[n] == '.'))
         n++;
     return n;
+}
+
+/* The words of JSON, and those that Python's json writes beside them. */
+static bool is_json_word(const char *text, size_t n)
+{
+    static const char *const words[] = {"true", "false", "null", "NaN", "Infinity", "-Infinity"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strlen(words[i]) == n && memcmp(words[i], text, n) == 0) return true;
+    return false;
 }
 
 static enum rt_status take_scalar(struct walk *w)
 {
     double v;
     size_t n = scalar_length(w->at, w->j->end);
-    bool word = n && *w->at >= 'a', boolean = word && *w->at != 'n';
-    if (!n || rt_number_parse(w->at, n, RT_FLOAT64, &v) != RT_NUMBER_OK ||
-        (word && memcmp(w->at, "null", n < 4 ? n : 4) != 0 && memcmp(w->at, "true", n < 4 ? n : 4) != 0 &&
-         memcmp(w->at, "false", n < 5 ? n : 5) != 0))
+    const char first = w->at[n > 1 && *w->at == '-'];
+    const bool word = n && (first | 32) >= 'a', boolean = word && (first == 't' || first == 'f');
+    if (!n || rt_number_parse(w->at, n, RT_FLOAT64, &v) != RT_NUMBER_OK || (word && !is_json_word(w->at, n)))
         return wrong(w, "a number, true, false, null or a list of them");
     if (w->ndim < 0) w->ndim = w->depth;
     if (w->ndim != w->depth) return wrong(w, "a list, as before it");
@@ -142,7 +150,8 @@ static void put_element(struct rt_writer *w, enum rt_dtype t, const char *p)
     if (t == RT_BOOL) {
         rt_writer_print(w, "%s", *p ? "true" : "false");
     } else if (rt_dtypes[t].kind == 'f' && !isfinite(rt_load_double(t, p))) {
-        rt_writer_put(w, "null", 4);
+        const double v = rt_load_double(t, p);
+        rt_writer_print(w, "%s", isnan(v) ? "NaN" : v < 0 ? "-Infinity" : "Infinity");
     } else {
         rt_writer_put(w, text, (size_t)rt_number_text(t, p, text));
     }

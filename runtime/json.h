@@ -1,4 +1,5 @@
-/* Arrays as JSON: lists of lists of numbers, booleans, or null, which is NaN. */
+/* Arrays as JSON: lists of lists of numbers, booleans, or null, which is NaN. NaN, Infinity and -Infinity, which JSON
+ * lacks, are written and read as Python's json does. */
 #ifndef RT_JSON_H
 #define RT_JSON_H
 
@@ -17,7 +18,7 @@ enum rt_status rt_json_measure(const char *name, const char *text, size_t size, 
                                struct rt_error *e);
 /* Stores the elements of a measured text. */
 enum rt_status rt_json_read(const struct rt_json *j, enum rt_dtype t, void *elements, struct rt_error *e);
-/* Writes contiguous elements; NaN and the infinities, which JSON lacks, become null. */
+/* Writes contiguous elements. */
 enum rt_status rt_json_save(const char *path, enum rt_dtype t, int ndim, const int64_t *shape, const void *elements,
                             struct rt_error *e);
 

@@ -34,9 +34,15 @@ static bool parse_slowly(const char *text, size_t length, double *v)
     return end == copy + length && length > 0;
 }
 
+/* The bits of an element's fraction, of a type that is narrower than a double. */
+static int narrow_fraction(enum rt_dtype t)
+{
+    return t == RT_FLOAT32 ? 23 : t == RT_FLOAT16 ? 10 : 7;
+}
+
 static int fraction_bits(enum rt_dtype t)
 {
-    return t == RT_FLOAT64 ? 52 : t == RT_FLOAT32 ? 23 : t == RT_FLOAT16 ? 10 : 7;
+    return t == RT_FLOAT64 ? 52 : narrow_fraction(t);
 }
 
 /* A double that rounds to the element of the narrower type t that is nearest to the text. One in the middle of two
@@ -47,7 +53,7 @@ static double for_narrower(const char *text, size_t length, enum rt_dtype t, dou
     char element[8];
     uint64_t bits;
     memcpy(&bits, &v, sizeof bits);
-    if (bits & (((uint64_t)1 << (51 - fraction_bits(t))) - 1)) return v;
+    if (bits & (((uint64_t)1 << (51 - narrow_fraction(t))) - 1)) return v;
     rt_store_double(t, element, v);
     if (rt_load_double(t, element) == v) return v;
     const int mode = fegetround();
@@ -100,9 +106,10 @@ static bool is_word(const char *text, size_t length, const char *word)
     return strlen(word) == length && strncasecmp(text, word, length) == 0;
 }
 
+/* What pandas takes as missing, too. */
 static bool is_missing(const char *text, size_t length)
 {
-    static const char *const words[] = {"", "na", "n/a", "nan", "null"};
+    static const char *const words[] = {"", "na", "n/a", "nan", "null", "none", "<na>", "#na", "#n/a", "#n/a n/a"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (is_word(text, length, words[i])) return true;
     return false;
@@ -112,7 +119,9 @@ static bool is_missing(const char *text, size_t length)
 static bool parse_word(const char *text, size_t length, double *v)
 {
     bool sign = length > 1 && (*text == '-' || *text == '+');
-    if (is_word(text + sign, length - sign, "inf") || is_word(text + sign, length - sign, "infinity"))
+    if (sign && is_word(text + 1, length - 1, "nan"))
+        *v = NAN;
+    else if (is_word(text + sign, length - sign, "inf") || is_word(text + sign, length - sign, "infinity"))
         *v = *text == '-' ? -INFINITY : INFINITY;
     else if (is_word(text, length, "true") || is_word(text, length, "false"))
         *v = length == 4;
@@ -121,10 +130,38 @@ static bool parse_word(const char *text, size_t length, double *v)
     return true;
 }
 
+/* Where the imaginary part's sign is, 0 for one that stands alone. */
+static size_t find_imaginary(const char *text, size_t length)
+{
+    size_t at = length - 1;
+    while (at > 0 && !((text[at] == '+' || text[at] == '-') && text[at - 1] != 'e' && text[at - 1] != 'E')) at--;
+    return at;
+}
+
+/* As Python and NumPy write them, 1+2j, (1+2j) or 2j, with i as well; real numbers, too. */
+static enum rt_number parse_complex(const char *text, size_t length, enum rt_dtype t, void *element)
+{
+    const enum rt_dtype part = t == RT_COMPLEX64 ? RT_FLOAT32 : RT_FLOAT64;
+    char *const parts = element;
+    if (length > 2 && *text == '(' && text[length - 1] == ')') {
+        text++;
+        length -= 2;
+    }
+    memset(parts, 0, rt_dtypes[t].size);
+    if (length < 2 || !strchr("ijIJ", text[length - 1])) return rt_number_parse(text, length, part, parts);
+    const size_t at = find_imaginary(text, length);
+    const size_t sign = text[at] == '+' || text[at] == '-';
+    if (length - 1 == at + sign) return RT_NUMBER_WRONG;
+    enum rt_number result = at ? rt_number_parse(text, at, part, parts) : RT_NUMBER_OK;
+    return result == RT_NUMBER_OK ? rt_number_parse(text + at, length - 1 - at, part, parts + rt_dtypes[part].size)
+                                  : result;
+}
+
 enum rt_number rt_number_parse(const char *text, size_t length, enum rt_dtype t, void *element)
 {
     char kind = rt_dtypes[t].kind;
     double v, limit;
+    if (kind == 'c') return parse_complex(text, length, t, element);
     if (length && ((*text >= '0' && *text <= '9') || *text == '-' || *text == '+' || *text == '.')) {
         if (kind == 'i' || kind == 'u') {
             enum rt_number result = parse_integer(text, length, t, element);
@@ -133,11 +170,11 @@ enum rt_number rt_number_parse(const char *text, size_t length, enum rt_dtype t,
         if (!parse_float(text, length, &v) && !parse_word(text, length, &v)) return RT_NUMBER_WRONG;
         if (kind == 'f' && t != RT_FLOAT64) v = for_narrower(text, length, t, v);
     } else if (is_missing(text, length)) {
-        if (kind != 'f') return RT_NUMBER_MISSING;
         v = NAN;
     } else if (!parse_word(text, length, &v)) {
         return RT_NUMBER_WRONG;
     }
+    if (isnan(v) && kind != 'f') return RT_NUMBER_MISSING;
     limit = ldexp(1, 8 * rt_dtypes[t].size - (kind == 'i'));
     if ((kind == 'i' || kind == 'u') && !(v > (kind == 'i' ? -limit - 1 : -1) && v < limit)) return RT_NUMBER_RANGE;
     rt_store_double(t, element, v);
@@ -197,19 +234,41 @@ static char *put_magnitude(char *at, uint64_t bits, int fraction, int least, uin
     return put_decimal(at, rt_decimal_of(hidden | low, exponent - 1 + least - fraction, low == 0 && exponent > 1));
 }
 
+/* An element of a floating dtype. */
+static char *put_float(char *at, enum rt_dtype t, const char *element)
+{
+    const int width = 8 * rt_dtypes[t].size;
+    const int fraction = fraction_bits(t);
+    const uint64_t sign = (uint64_t)1 << (width - 1), infinity = sign - ((uint64_t)1 << fraction);
+    uint64_t bits = 0;
+    memcpy(&bits, element, rt_dtypes[t].size);
+    const bool negative = bits & sign, is_nan = (bits &= sign - 1) > infinity;
+    if (negative && !is_nan) *at++ = '-';
+    const int least = 2 - (1 << (width - 2 - fraction));
+    return is_nan ? put_text(at, "nan", 3) : put_magnitude(at, bits, fraction, least, infinity);
+}
+
+/* "(1+2j)" */
+static char *put_complex(char *at, enum rt_dtype part, const char *parts)
+{
+    *at++ = '(';
+    at = put_float(at, part, parts);
+    char *const sign = at;
+    at = put_float(at + 1, part, parts + rt_dtypes[part].size);
+    if (sign[1] == '-')
+        memmove(sign, sign + 1, (size_t)(at-- - sign - 1));
+    else
+        *sign = '+';
+    return put_text(at, "j)", 2);
+}
+
 int rt_number_text(enum rt_dtype t, const void *element, char out[RT_NUMBER_TEXT])
 {
     char *at = out;
-    if (rt_dtypes[t].kind == 'f') {
-        const int width = 8 * rt_dtypes[t].size;
-        const int fraction = fraction_bits(t);
-        const uint64_t sign = (uint64_t)1 << (width - 1), infinity = sign - ((uint64_t)1 << fraction);
-        uint64_t bits = 0;
-        memcpy(&bits, element, rt_dtypes[t].size);
-        const bool negative = bits & sign, is_nan = (bits &= sign - 1) > infinity;
-        if (negative && !is_nan) *at++ = '-';
-        const int least = 2 - (1 << (width - 2 - fraction));
-        at = is_nan ? put_text(at, "nan", 3) : put_magnitude(at, bits, fraction, least, infinity);
+    if (rt_dtypes[t].kind == 'c') {
+        at = put_complex(at, t == RT_COMPLEX64 ? RT_FLOAT32 : RT_FLOAT64, element);
+    } else if (rt_dtypes[t].kind == 'f') {
+        at = put_float(at, t, element);
     } else {
         const int64_t v = rt_load_int(t, element);
         const bool negative = v < 0 && t != RT_UINT64;

@@ -13,10 +13,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void check_elements(enum rt_dtype t, const char *p, int64_t count)
 {
     for (int64_t i = 0; i < count; i++, p += rt_dtypes[t].size) {
-        char text[RT_NUMBER_TEXT], again[8];
+        char text[RT_NUMBER_TEXT], again[16];
         int n = rt_number_text(t, p, text);
         if (n <= 0 || n >= RT_NUMBER_TEXT || rt_number_parse(text, (size_t)n, t, again) != RT_NUMBER_OK) abort();
-        if (strcmp(text, "nan") != 0 && memcmp(p, again, rt_dtypes[t].size) != 0) abort();
+        if (!strstr(text, "nan") && memcmp(p, again, rt_dtypes[t].size) != 0) abort();
     }
 }
 
@@ -34,8 +34,8 @@ static void read_csv(const char *text, size_t size, unsigned form)
     for (const char *at = c.names; rt_csv_name(&c, &at, name, sizeof name);)
         if (strlen(name) >= sizeof name) abort();
     if (c.rows * c.columns > (int64_t)size + 1) abort();
-    for (int k = 0; k < 2; k++) {
-        enum rt_dtype t = k ? RT_INT32 : RT_FLOAT64;
+    for (int k = 0; k < 3; k++) {
+        enum rt_dtype t = k == 0 ? RT_FLOAT64 : k == 1 ? RT_INT32 : RT_COMPLEX64;
         char *elements = malloc((size_t)(c.rows * c.columns) * rt_dtypes[t].size + 1);
         if (elements && rt_csv_read(&c, NULL, c.columns, t, elements, NULL) == RT_OK)
             check_elements(t, elements, c.rows * c.columns);

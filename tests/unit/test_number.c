@@ -193,3 +193,32 @@ TEST(integers)
     rt_number_text(RT_BOOL, &yes, text);
     CHECK_STR(text, "1");
 }
+
+TEST(complex_numbers)
+{
+    static const struct {
+        double v[2];
+        const char *text;
+    } cases[] = {
+        {{1, 2}, "(1+2j)"},
+        {{-0.5, -1e-20}, "(-0.5-1e-20j)"},
+        {{0, -0.0}, "(0-0j)"},
+        {{NAN, INFINITY}, "(nan+infj)"},
+        {{-INFINITY, NAN}, "(-inf+nanj)"},
+        {{-1.7976931348623157e308, -2.2250738585072014e-308}, "(-1.7976931348623157e+308-2.2250738585072014e-308j)"}};
+    static const char *const wrong[] = {"j", "-j", "1+j", "(1+2j", "1+2", "1+2k", "()", "1++2j", "abcj"};
+    char text[RT_NUMBER_TEXT];
+    double again[2];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CHECK_INT(rt_number_text(RT_COMPLEX128, cases[i].v, text), strlen(cases[i].text));
+        CHECK_STR(text, cases[i].text);
+        CHECK_INT(rt_number_parse(text, strlen(text), RT_COMPLEX128, again), RT_NUMBER_OK);
+        for (int k = 0; k < 2; k++)
+            CHECK(isnan(cases[i].v[k]) ? isnan(again[k]) : memcmp(&cases[i].v[k], &again[k], sizeof again[k]) == 0);
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        CHECK_INT(rt_number_parse(wrong[i], strlen(wrong[i]), RT_COMPLEX128, again), RT_NUMBER_WRONG);
+    const float narrow[2] = {0.1F, -16777216};
+    rt_number_text(RT_COMPLEX64, narrow, text);
+    CHECK_STR(text, "(0.1-16777216j)");
+}
