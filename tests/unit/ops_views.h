@@ -8,7 +8,6 @@
 /* Of (rows, columns): as it was made, every second element, both axes backwards, turned from (columns, rows), one row
  * for all rows, one column for all columns; and, to be broadcast by the operation, a row alone and a single number. */
 enum layout { PLAIN, STEPPED, REVERSED, TRANSPOSED, ROWS, COLUMNS, LINE, ONE, LAYOUTS };
-#define SPREAD_LAYOUTS LINE /* how many of them have all axes themselves */
 
 static const int64_t view_shapes[][2] = {{3, 0}, {1, 1}, {3, 5}, {3, 7}, {3, 11}, {3, 13}, {2, 4096 + 1}};
 #define VIEW_SHAPES (sizeof view_shapes / sizeof *view_shapes)

@@ -1,30 +1,7 @@
 /* The generated CUDA C on the software GPU, against the native loops on the same arrays. Compiling is what takes time,
  * so many operations go into one program: where(which == 0, op0(x, y), where(which == 1, op1(x, y), ...)). */
-#include "kernels/generate.h"
-#include "runtime/library.h"
+#include "tests/unit/generated.h"
 #include "tests/unit/ops_views.h"
-
-static char cache[] = "/tmp/lunarray-test-XXXXXX";
-
-static void remove_cache(void)
-{
-    char command[64];
-    snprintf(command, sizeof command, "rm -rf %s", cache);
-    if (system(command) != 0) printf("# could not remove %s\n", cache);
-}
-
-/* Arrays made from here on are the software GPU's; skips where nothing can be compiled. */
-static void start(void)
-{
-    if (!rt_library_find(RT_LIB_NVRTC)->path) SKIP("no NVRTC");
-    if (!getenv("LUNARRAY_CACHE_DIR")) { /* else another build's tests may have compiled the same */
-        if (!mkdtemp(cache)) FAIL("no temporary folder");
-        setenv("LUNARRAY_CACHE_DIR", cache, 1);
-        atexit(remove_cache);
-    }
-    kn_force_generated(true);
-    test_device();
-}
 
 /* How far a function of the CUDA library may be from the host's, in units of the last place; 0 for what IEEE defines.
  */
@@ -147,8 +124,8 @@ struct group {
     const struct rt_array *known[KN_MAX_NODES];
 };
 
-/* The program of a group and the array that says which operation's result is wanted: a plane for each. Neither that one
- * nor any view is the same for neighbouring rows, so nothing of layouts and sizes but 1 is in the program's text. */
+/* The program of a group and the array that says which operation's result is wanted: a plane for each. That one is not
+ * the same for neighbouring rows and columns, so nothing of layouts and sizes but 1 is in the program's text. */
 static void make_program(const struct group *g, const struct rt_array *views, const struct rt_array *w,
                          struct kn_program *p)
 {
@@ -166,13 +143,14 @@ static void make_program(const struct group *g, const struct rt_array *views, co
     }
 }
 
-static void make_planes(int count, int64_t rows, struct rt_array *w)
+static void make_planes(int count, const int64_t *shape, struct rt_array *w)
 {
-    ARRAYS whole = {0};
-    OK(rt_array_new(test_device(), RT_INT32, 3, (int64_t[]){count > 1 ? count : 2, rows + 1, 1}, &whole, e));
-    int64_t n = rt_array_size(&whole);
-    for (int64_t i = 0; i < n; i++) rt_store_int(RT_INT32, element(&whole, i), i / (rows + 1));
-    OK(rt_array_slice(&whole, 1, 0, rows, 1, w, e));
+    ARRAYS whole = {0}, rows = {0};
+    int64_t wider[] = {count > 1 ? count : 2, shape[0] + 1, shape[1] + 1}, n = wider[1] * wider[2];
+    OK(rt_array_new(test_device(), RT_INT32, 3, wider, &whole, e));
+    for (int64_t i = 0; i < wider[0] * n; i++) ((int32_t *)rt_array_host(&whole))[i] = (int32_t)(i / n);
+    OK(rt_array_slice(&whole, 1, 0, shape[0], 1, &rows, e));
+    OK(rt_array_slice(&rows, 2, 0, shape[1], 1, w, e));
 }
 
 static void check_element(enum kn_op op, const struct rt_array *known, int place, const struct rt_array *out, int64_t i)
@@ -194,17 +172,18 @@ static void check_planes(const struct group *g, const struct rt_array *out, cons
     }
 }
 
-/* Over one shape: every operand is there in every layout, each beside others of another; over the one that takes long
- * in one of those that are not as memory is, another one for each group. */
+/* Over one shape: every operand is there in every layout but that of a single number, which has a text of its own, each
+ * beside others of another; over the shape that takes long in one of those that are not as memory is, another one for
+ * each group. */
 static void check_group(const struct group *g, const int64_t *shape, int number)
 {
     static uint16_t places[2 * 4097];
     struct rt_array views[3] = {{0}};
     ARRAYS w = {0};
     size_t compiled = 0;
-    make_planes(g->count, shape[0], &w);
+    make_planes(g->count, shape, &w);
     bool longer = shape[1] > 100;
-    int first = longer ? STEPPED : PLAIN, all = longer ? COLUMNS - STEPPED : SPREAD_LAYOUTS;
+    int first = longer ? STEPPED : PLAIN, all = ONE - first;
     for (int l = 0; l < (longer ? 1 : all); l++) {
         enum layout layouts[3];
         ARRAYS out = {0};
@@ -254,7 +233,7 @@ static void check_all_ops(enum rt_dtype t)
     static struct rt_array known[KN_OP_COUNT];
     kn_force_generated(false);
     for (int op = 0; op < KN_OP_COUNT; op++) known[op] = known_results((enum kn_op)op, t);
-    start();
+    start_generated();
     check_groups(t, known);
     for (int op = 0; op < KN_OP_COUNT; op++) rt_array_release(&known[op]);
 }
@@ -314,14 +293,14 @@ static void check_conversions(enum rt_dtype from)
 
 TEST(generated_conversions)
 {
-    start();
+    start_generated();
     for (int t = 0; t < RT_COMPLEX64; t++) check_conversions((enum rt_dtype)t);
 }
 
 TEST(generated_stores)
 {
     int64_t shape[] = {9, 40};
-    start();
+    start_generated();
     for (int t = 0; t < RT_DTYPE_COUNT; t++) {
         ARRAYS a = test_array((enum rt_dtype)t, 2, shape, 3, true), p = {0}, out = {0};
         OK(rt_array_permute(&a, (int[]){1, 0}, &p, e));
@@ -344,7 +323,7 @@ static struct rt_array new_like(const struct rt_array *a)
  */
 TEST(generated_layouts)
 {
-    start();
+    start_generated();
     static const int64_t sizes[] = {3, 7, 20, 403};
     size_t count = 0;
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
@@ -372,7 +351,7 @@ TEST(generated_layouts)
 
 TEST(generated_scalars_fills_sequences)
 {
-    start();
+    start_generated();
     int64_t n = 5000;
     ARRAYS a = {0}, s = {0}, out = {0}, one = test_array(RT_FLOAT32, 0, NULL, 1, false);
     OK(rt_array_new(test_device(), RT_FLOAT32, 1, &n, &a, e));
@@ -400,7 +379,7 @@ static void check_reduction(enum kn_reduction k, const struct rt_array *a, int a
 
 TEST(generated_reductions)
 {
-    start();
+    start_generated();
     int64_t shape[] = {7, 300}, n = 70000;
     ARRAYS a = test_array(RT_INT32, 2, shape, 1, false), f = test_array(RT_FLOAT32, 1, &n, 2, true), p = {0};
     ARRAYS h = test_array(RT_FLOAT16, 2, shape, 1, false);
@@ -426,7 +405,7 @@ TEST(generated_reductions)
 /* The sum of (a - b)^2 along an axis, b being a row: no difference is stored, and other shapes compile nothing. */
 TEST(generated_reductions_of_programs)
 {
-    start();
+    start_generated();
     size_t count = 0;
     for (int rows = 4; rows < 8; rows++) {
         int64_t shape[] = {rows, 40 + rows}, row = 40 + rows;
@@ -451,7 +430,7 @@ TEST(generated_reductions_of_programs)
 
 TEST(generated_matmul)
 {
-    start();
+    start_generated();
     int64_t left[] = {70, 33}, right[] = {65, 33};
     for (int i = 0; i < 2; i++) {
         enum rt_dtype t = i ? RT_INT64 : RT_FLOAT32;
@@ -468,7 +447,7 @@ TEST(generated_matmul)
 
 TEST(generated_matmul_batches)
 {
-    start();
+    start_generated();
     int64_t left[] = {3, 1, 5, 4}, right[] = {2, 4, 67};
     ARRAYS a = test_array(RT_FLOAT64, 4, left, 1, false), b = test_array(RT_FLOAT64, 3, right, 2, false), v = {0},
            native = {0}, generated = {0};
@@ -483,7 +462,7 @@ TEST(generated_matmul_batches)
 
 TEST(generated_allocations_fail)
 {
-    start();
+    start_generated();
     int64_t n = 300;
     ARRAYS x = test_array(RT_FLOAT32, 1, &n, 1, false), out = {0};
     struct rt_error error = {0};
