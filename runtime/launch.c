@@ -79,22 +79,25 @@ static enum rt_status check_shared(const struct rt_kernel *k, struct rt_function
     return status;
 }
 
-/* A cooperative grid waits for all of its blocks, so all must be resident. */
+/* A cooperative grid waits for all of its blocks, so all must be resident. The software GPU takes as many as a large
+ * GPU does, however few multiprocessors it has. */
 static enum rt_status check_resident(const struct rt_kernel *k, const struct rt_function *f, const struct rt_launch *l,
                                      struct rt_error *e)
 {
     struct rt_device *d = k->module->device;
     unsigned long long blocks = threads_of(l->grid);
     int resident = 0, threads = (int)threads_of(l->block);
+    bool simt = d->kind == RT_SIMT;
+    int multiprocessors = simt ? SIMT_LARGE_GPU : d->multiprocessors;
     enum rt_status status = rt_device_check(
         d, d->driver->OccupancyMaxActiveBlocksPerMultiprocessor(&resident, f->handle, threads, l->shared), e,
         k->entry->name);
-    if (status != RT_OK || blocks <= (unsigned long long)resident * (unsigned)d->multiprocessors) return status;
+    if (status != RT_OK || blocks <= (unsigned long long)resident * (unsigned)multiprocessors) return status;
     return rt_fail(e, RT_INVALID,
                    "%s: a cooperative grid of %llu blocks of %d threads, but only %d of them are resident at once on "
                    "%s (%d on each of %d multiprocessors); let each block do more",
-                   k->entry->name, blocks, threads, resident * d->multiprocessors, d->name, resident,
-                   d->multiprocessors);
+                   k->entry->name, blocks, threads, resident * multiprocessors, simt ? "a large GPU" : d->name,
+                   resident, multiprocessors);
 }
 
 /* ---- launching ---- */

@@ -161,8 +161,9 @@ CUresult simt_check_launch(const struct simt_kernel *k)
     if (!k->cooperative) return CUDA_SUCCESS;
     unsigned grid[3], cluster[3];
     take_grid(k, grid, cluster);
-    uint64_t most = (uint64_t)simt_active_blocks(k->function, (int)threads, k->shared) * (unsigned)rt_thread_count();
-    return (uint64_t)grid[0] * grid[1] * grid[2] > most ? CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE : CUDA_SUCCESS;
+    int most = simt_waiting_blocks(k->function->function, (int)threads, k->shared);
+    return (uint64_t)grid[0] * grid[1] * grid[2] > (unsigned)most ? CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE
+                                                                  : CUDA_SUCCESS;
 }
 
 /* The parameter block that `extra` names, which must be long enough; NULL when it is wrong. */

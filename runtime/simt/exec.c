@@ -14,9 +14,8 @@
 #include "runtime/simt/tally.h"
 
 #define MAX_BLOCK_THREADS 1024
-#define WORKSPACE         64  /* bytes of what the barriers of a cooperative grid count in */
-#define MAX_DELAYS        64  /* times that a block may wait for others after one of them faulted */
-#define LARGE_GPU         132 /* multiprocessors of those that programs with a fixed number of blocks count on */
+#define WORKSPACE         64                /* bytes of what the barriers of a cooperative grid count in */
+#define MAX_DELAYS        64                /* times that a block may wait for others after one of them faulted */
 #define MOST_BYTES        ((size_t)1 << 30) /* of blocks beyond those that are resident */
 #define VAIN_ROUNDS       4 /* that all blocks look in vain for what others do, until more are resident */
 
@@ -423,6 +422,16 @@ int simt_resident_blocks(const struct simt_function *f, int threads, size_t dyna
     return blocks < 1 ? 1 : blocks < SIMT_MAX_BLOCKS ? blocks : SIMT_MAX_BLOCKS;
 }
 
+int simt_waiting_blocks(const struct simt_function *f, int threads, size_t dynamic_shared)
+{
+    size_t warps = ((size_t)threads + SIMT_WARP - 1) / SIMT_WARP, lanes = warps * SIMT_WARP;
+    size_t bytes = f->code->shared_end + dynamic_shared + lanes * f->code->stack_bytes +
+                   warps * (sizeof(struct warp) + f->code->frame_bytes);
+    int blocks = simt_resident_blocks(f, threads, dynamic_shared), most = blocks * SIMT_LARGE_GPU;
+    if ((size_t)most > MOST_BYTES / bytes) most = (int)(MOST_BYTES / bytes);
+    return most > blocks * rt_thread_count() ? most : blocks * rt_thread_count();
+}
+
 static bool refuse(struct simt_fault *fault, const struct function *f, const char *text)
 {
     memset(fault, 0, sizeof *fault);
@@ -461,19 +470,6 @@ static bool has_host_memory(const struct simt_launch *l)
     return any;
 }
 
-/* How many clusters are resident on a large GPU, as far as there is memory for them. */
-static int most_workers(const struct run *r, unsigned members, uint64_t threads)
-{
-    const struct simt_launch *l = r->launch;
-    uint64_t warps = (threads + SIMT_WARP - 1) / SIMT_WARP, lanes = warps * SIMT_WARP;
-    size_t bytes = r->entry->shared_end + l->dynamic_shared + lanes * r->entry->stack_bytes +
-                   warps * (sizeof(struct warp) + r->entry->frame_bytes);
-    size_t most = MOST_BYTES / (members * bytes);
-    size_t large = (size_t)simt_resident_blocks(l->function, (int)threads, l->dynamic_shared) * LARGE_GPU / members;
-    if (most > large) most = large;
-    return most > (size_t)r->worker_limit ? (int)most : r->worker_limit;
-}
-
 bool simt_run(const struct simt_launch *l, struct simt_fault *fault)
 {
     const struct simt_function *f = l->function;
@@ -500,7 +496,9 @@ bool simt_run(const struct simt_launch *l, struct simt_fault *fault)
     r.grain = grain < 1 ? 1 : grain > 1024 ? 1024 : grain;
     r.worker_limit = simt_resident_blocks(f, (int)threads, l->dynamic_shared) * (int)host_threads / (int)members;
     if (r.worker_limit < (int)host_threads) r.worker_limit = (int)host_threads;
-    r.most_workers = most_workers(&r, members, threads);
+    r.most_workers = simt_waiting_blocks(f, (int)threads, l->dynamic_shared) / (int)members;
+    if (r.most_workers < r.worker_limit) r.most_workers = r.worker_limit;
+    if (l->cooperative) r.worker_limit = r.most_workers; /* all of its blocks wait for each other */
     r.returned = rt_calloc(host_threads, sizeof *r.returned);
     if (!r.returned) return refuse(fault, f->code, "out of host memory for a launch");
     if (l->cooperative && simt_alloc(WORKSPACE, &r.workspace, NULL) != RT_OK) {

@@ -23,6 +23,7 @@
 #define SIMT_MAX_GRID_X   0x7FFFFFFF
 #define SIMT_MAX_GRID_YZ  65535
 #define SIMT_MAX_BLOCKS   16          /* of a multiprocessor */
+#define SIMT_LARGE_GPU    132         /* multiprocessors of GPUs that programs with a fixed number of blocks count on */
 #define SIMT_SHARED       (48 * 1024) /* bytes of shared memory of a block */
 #define SIMT_SHARED_OPTIN (99 * 1024) /* with cuFuncSetAttribute */
 #define SIMT_REGISTERS    65536       /* of a multiprocessor */
@@ -155,11 +156,13 @@ struct simt_launch {
     const void *params;             /* param_bytes, laid out as simt_function_info says */
     struct simt_observer *observer; /* NULL: nobody watches */
     unsigned cluster[3];            /* blocks of a cluster; 0: each is for itself. They divide the grid. */
-    bool cooperative; /* the grid may wait for all of its blocks: it must not have more than are resident at once */
+    bool cooperative; /* the grid may wait for all of its blocks: it must not have more than simt_waiting_blocks */
 };
 /* Blocks of a kernel that are resident on one multiprocessor; there is one for each host thread. The blocks of a launch
  * that have started make progress beside each other, up to that many. */
 int simt_resident_blocks(const struct simt_function *f, int threads, size_t dynamic_shared);
+/* Blocks that may wait for each other: as many as are resident on a large GPU, as far as there is memory for them. */
+int simt_waiting_blocks(const struct simt_function *f, int threads, size_t dynamic_shared);
 /* Who gets what kernels print, in place of stdout; called by one thread at a time. */
 void simt_print_by(void (*print)(const char *text, size_t bytes));
 /* Runs a grid to its end on the host threads; the calling thread takes part. Device printf goes to stdout, whole lines

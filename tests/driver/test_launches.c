@@ -238,17 +238,27 @@ TEST(blocks_that_wait_for_each_other)
                       "    x[blockIdx.x] = v;\n"
                       "    wait_for_all(2 * i + 2);\n"
                       "  }\n"
+                      "}\n"
+                      "extern \"C\" __global__ void deep(volatile int *x) {\n"
+                      "  volatile int own[8192];\n"
+                      "  own[x[0]] = 1;\n"
+                      "  x[0] = own[x[1]];\n"
                       "}\n");
     CUfunction f = function_of(m, "ring");
-    int in[4] = {10, 11, 12, 13}, out[4];
+    enum { BLOCKS = 100 }; /* more than are resident on a device of few host threads */
+    int in[BLOCKS], out[BLOCKS];
     CUdeviceptr x;
+    for (int i = 0; i < BLOCKS; i++) in[i] = 10 + i;
     OK(cuMemAlloc(&x, sizeof in));
     OK(cuMemcpyHtoD(x, in, sizeof in));
     void *parameters[] = {&x};
-    OK(cuLaunchCooperativeKernel(f, 4, 1, 1, 1, 1, 1, 0, NULL, parameters));
+    OK(cuLaunchCooperativeKernel(f, BLOCKS, 1, 1, 1, 1, 1, 0, NULL, parameters));
     OK(cuMemcpyDtoH(out, x, sizeof out));
-    for (int i = 0; i < 4; i++) CHECK_INT(out[i], in[(i + 3) % 4]);
+    for (int i = 0; i < BLOCKS; i++) CHECK_INT(out[i], in[(i + 3) % BLOCKS]);
     CHECK_INT(cuLaunchCooperativeKernel(f, 1 << 16, 1, 1, 1024, 1, 1, 0, NULL, parameters),
+              CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+    /* 32 MiB of local memory a block: there is no room for as many as of small ones. */
+    CHECK_INT(cuLaunchCooperativeKernel(function_of(m, "deep"), 200, 1, 1, 1024, 1, 1, 0, NULL, parameters),
               CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
     stop();
 }

@@ -306,12 +306,17 @@ __global__ void valid(int *out) { *out = cooperative_groups::this_grid().is_vali
   t.eq(valid:item(), 0)
   if gpu.device().name ~= "simt" then return end -- it would cost the context
   t.raises({ "needs a cooperative launch" }, function() cg.total(8, 32)(n, gpu.ones(n, "int32"), partial, out) end)
+  -- As many as a large GPU holds.
+  local threads = 300 * 256
+  out, partial = gpu.zeros(3, "int32"), gpu.zeros(threads, "int32")
+  cg.total(300, 256, { cooperative = true })(threads, gpu.ones(threads, "int32"), partial, out)
+  t.close(out, { threads, threads, threads }, 0)
 end)
 
 t.test("options of a launch are checked", function()
   local count = gpu.zeros(1, "uint32")
   local x = gpu.zeros(1)
-  t.raises({ "cooperative grid of 100000 blocks", "resident at once" }, function()
+  t.raises({ "cooperative grid of 100000 blocks", "resident at once on " }, function()
     k.heat(100000, 64, { cooperative = true })(1, 1, count, x, x)
   end)
   t.raises("has no option 'share'", k.heat, 1, 64, { share = 1 })
