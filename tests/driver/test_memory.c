@@ -352,6 +352,9 @@ TEST(pools_and_allocation_in_a_streams_order)
     CHECK_INT(used, threshold);
     OK(cuMemPoolTrimTo(pool, 0));
     CHECK_INT(cuMemFreeAsync(p, s), CUDA_ERROR_INVALID_VALUE);
+    OK(cuMemAllocAsync(&p, 0, s));
+    CHECK_INT(p, 0);
+    OK(cuMemFreeAsync(p, s));
     OK(cuMemPoolCreate(&own, &props));
     OK(cuMemAllocFromPoolAsync(&p, 600, own, s));
     CHECK_INT(cuMemAllocFromPoolAsync(&q, 600, own, s), CUDA_ERROR_OUT_OF_MEMORY);

@@ -208,7 +208,9 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr *pointer, size_t bytes, CUmemoryPoo
 {
     TRY(simt_stream_ready(stream));
     TRY(check_pool(pool));
-    if (!pointer || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+    if (!pointer) return CUDA_ERROR_INVALID_VALUE;
+    if (bytes == 0) *pointer = 0; /* nothing, as far as pools are concerned; cuMemAlloc refuses it */
+    if (bytes == 0) return CUDA_SUCCESS;
     if (libcuda_capturing(stream)) return capture(pointer, bytes, stream);
     CUresult r = allocate(pointer, bytes, pool);
     if (r != CUDA_ERROR_OUT_OF_MEMORY) return r;
