@@ -142,9 +142,13 @@ static enum event op_shfl(char *R, const struct insn *i, uint32_t m, struct warp
         for (uint32_t l = 0; l < SIMT_WARP; l++) out[l] = a[from[l]];
         memcpy(d, out, sizeof out);
     } else {
-        /* What a lane that takes no part would give is undefined. The reader gets its own value, as it does out of
-         * range. */
-        for (uint32_t l = 0; l < SIMT_WARP; l++) out[l] = a[masks[l] & real & 1u << from[l] ? from[l] : l];
+        /* What a lane that takes no part would give is undefined. Of one without a thread it is zero, as on GPUs, whose
+         * registers hold that: sums over a last warp are right there. Else the reader gets its own value, as it does
+         * out of range. */
+        for (uint32_t l = 0; l < SIMT_WARP; l++) {
+            uint32_t of = 1u << from[l];
+            out[l] = masks[l] & real & of ? a[from[l]] : w->threads & of ? a[l] : 0;
+        }
         give(w, d, out, ready);
     }
     *pred = (*pred & ~ready) | inside;

@@ -237,10 +237,13 @@ end
 local function of(at) return at * at + 3 end
 
 t.test("lanes without a thread take part in nothing", function()
-  each("v = __shfl_down_sync(W, v, 3);", function(at, n, first) return of((at - first) + 3 < n and at + 3 or at) end)
+  each("v = __shfl_down_sync(W, v, 3);", function(at, n, first)
+    local from = at - first + 3
+    return from > 31 and of(at) or from < n and of(at + 3) or 0
+  end)
   each("v = __shfl_xor_sync(~0u, v, 5);", function(at, n, first)
     local from = (at - first) ~ 5
-    return of(from < n and first + from or at), from >= n
+    return from < n and of(first + from) or 0, from >= n
   end)
   each("v = __shfl_up_sync(W, v, 1, 4);", function(at) return of(at % 4 > 0 and at - 1 or at) end)
   each("v = __ballot_sync(~0u, v) >> 1;", function(_, n) return ((1 << n) - 1) >> 1 end)
