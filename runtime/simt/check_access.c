@@ -201,7 +201,7 @@ bool simt_touch_bits(const struct access *a, const struct span *s, uint64_t addr
     if ((there & bits) == bits) return false;
     if (a->kind == ACCESS_READ) return simt_is_lacking(a, (uint32_t)(there >> at % 64));
     atomic_fetch_or_explicit(word, bits, memory_order_relaxed);
-    return a->kind != ACCESS_WRITE;
+    return a->kind != ACCESS_WRITE && !simt_overwrites(a->insn);
 }
 
 /* Does the lane go again to what was given out last? */

@@ -592,7 +592,7 @@ void simt_shared_touch(const struct access *a, uint32_t m)
     uint32_t lacking = 0;
     EACH_LANE(l, reading)
     {
-        bool unwritten = is_lacking(a, a->at[l]) && !a->check->untracked;
+        bool unwritten = is_lacking(a, a->at[l]) && !a->check->untracked && !simt_overwrites(a->insn);
         if (unwritten && !simt_reach_written(a->block, a->at[l], a->bytes)) lacking |= 1u << l;
         if (a->kind == ACCESS_ATOMIC) set_written(a->block, a->at[l], a->bytes);
     }

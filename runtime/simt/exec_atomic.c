@@ -294,6 +294,11 @@ bool simt_is_swap(const struct insn *i)
     return i->mode == AT_CAS && (i->run == op_global || i->run == simt_op_atomic_shared || i->run == op_wide);
 }
 
+bool simt_overwrites(const struct insn *i)
+{
+    return i->mode == AT_EXCH && i->extra && (i->run == op_global || i->run == simt_op_atomic_shared);
+}
+
 bool simt_swap_fails(const struct insn *i, char *R, unsigned lane, const void *p)
 {
     if (i->run == op_wide) return false;

@@ -431,7 +431,8 @@ extern const struct op_table simt_ops_integer, simt_ops_float, simt_ops_half, si
 /* A conversion; NULL when it does not exist. */
 op_function simt_op_convert(enum ptx_type to, enum ptx_type from, uint32_t flags);
 op_function simt_op_atomic(const char *operation, enum ptx_type type, bool shared, uint8_t *mode);
-bool simt_is_swap(const struct insn *i); /* atom.cas */
+bool simt_is_swap(const struct insn *i);    /* atom.cas */
+bool simt_overwrites(const struct insn *i); /* atom.exch whose result nothing looks at: it reads nothing */
 /* Does the slot hold a constant of the function? */
 bool simt_holds_constant(const struct simt_program *p, const struct function *f, uint32_t slot, int64_t *value);
 /* Does the lane's compare-and-swap find another value at p than it expects? Those of 128 bits count as if not. */

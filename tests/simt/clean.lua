@@ -319,6 +319,16 @@ __global__ void quads(const float4 *a, float *sums) {
 }
 __global__ void slice(int *a, int n) { for (int i = threadIdx.x; i < n; i += 32) a[i] = 1; }
 __global__ void back_into_the_slice(int *a) { int *end = a + 40; end[-1 - (int)threadIdx.x] = threadIdx.x; }
+__global__ void begun_by_exchanges(const int *x, int *out, int *sums) {  // what they take out nobody looks at
+  __shared__ int s[64];
+  __shared__ float f[64];
+  atomicExch(&s[threadIdx.x], x[threadIdx.x]);
+  atomicExch(&f[threadIdx.x], 2.0f);
+  atomicExch(&sums[threadIdx.x], 1);
+  __syncthreads();
+  atomicAdd(&sums[threadIdx.x], s[63 - threadIdx.x] + (int)f[63 - threadIdx.x]);
+  out[threadIdx.x] = atomicAdd(&sums[threadIdx.x], 0);
+}
 __global__ void made_here(int *a) { a[threadIdx.x] = threadIdx.x; }
 __global__ void used_there(const int *a, int *b) { b[threadIdx.x] = a[threadIdx.x] + 1; }
 __global__ void uniform_branch(int *out, int n) {
@@ -420,6 +430,11 @@ clean("a pointer to the end and back", list(40, function(i) return 39 - i end), 
   local a = ints(40)
   k.back_into_the_slice(1, 40)(a)
   return a
+end)
+clean("what exchanges begin", list(64, function(i) return 66 - i end), function()
+  local out = ints(64)
+  k.begun_by_exchanges(1, 64)(ints(list(64)), out, gpu.empty(64, "int32"))
+  return out
 end)
 clean("what one launch writes the next reads", list(64, function(i) return i + 1 end), function()
   local a, b = gpu.empty(64, "int32"), gpu.empty(64, "int32")

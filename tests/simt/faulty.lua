@@ -465,6 +465,10 @@ __global__ void counter_not_zeroed(int *out) {
   __syncthreads();
   out[threadIdx.x] = count;
 }
+__global__ void exchanged_for_nothing(int *out) {
+  __shared__ int s[32];
+  out[threadIdx.x] = atomicExch(&s[threadIdx.x], 5); //1
+}
 __global__ void copy(const int *a, int *b, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) b[i] = a[i];                          //1
@@ -491,6 +495,8 @@ faulty("sum_of_too_much", "the last tile is not full", unwritten("s", "shared", 
   function() k.sum_of_too_much(1, 64)(x, out, 50) end)
 faulty("counter_not_zeroed", "a counter that starts anywhere", unwritten("count", "shared", { access = "atomic" }),
   function() k.counter_not_zeroed(1, 64)(out) end)
+faulty("exchanged_for_nothing", "what an exchange takes out", unwritten("s", "shared", { access = "atomic", count = 32 }),
+  function() k.exchanged_for_nothing(1, 32)(out) end)
 faulty("copy", "an array that was only made", unwritten("a", "global", { index = 0, length = 70, count = 70 }),
   function() k.copy(2, 64)(gpu.empty(70, "int32"), ints(70), 70) end)
 faulty("accumulate", "a sum that starts anywhere", unwritten("sums", "global", { index = 0, count = 32 }),
