@@ -110,6 +110,7 @@ $(BUILD)/export/aliases.ld: runtime/simt/libcuda/aliases.h runtime/simt/libcuda/
 $(BUILD)/export/cudart.ld: runtime/simt/libcudart/aliases.h runtime/simt/libcudart/symbols.def | $(BUILD)/ready
 	$(Q)$(CC) -E -P -I. -x c $< -o $@
 $(BUILD)/obj/jupyter/install.o: jupyter/highlight.js
+$(BUILD)/obj/lang/prepare.o: lang/prepare.lua
 $(BUILD)/export/%.o: %.c | $(BUILD)/ready
 	$(call say,CC)
 	$(Q)$(CC) $(ALL_CFLAGS) -DSIMT_EXPORT -MMD -MP -c -o $@ $<

@@ -5,6 +5,7 @@
 
 #include "jupyter/kernel.h"
 #include "jupyter/text.h"
+#include "lang/prepare.h"
 #include "runtime/interrupt.h"
 #include "runtime/memory.h"
 
@@ -343,6 +344,7 @@ static void evaluate(struct jp_kernel *k, const struct jp_message *m)
     int count = lg_session_count(k->session);
     json_t *reply = status == LG_DONE ? reply_ok(k, m, count) : reply_error(k, error, count);
     jp_output_end(&k->output);
+    lg_prepare_beside();
     if (status != LG_DONE && !m->subshell && jp_content_flag(m, "stop_on_error", true)) {
         k->abort_sent_before = clock_ns(CLOCK_REALTIME) / 1000;
         k->abort_queued_before = clock_ns(CLOCK_MONOTONIC);

@@ -230,6 +230,24 @@ static bool make_kernel(struct kernel *k, const struct kn_rows *r)
     return true;
 }
 
+/* Whether the elementwise stages, one after the other, would wait for no compiler. */
+static bool stages_are_ready(const struct kn_rows *r)
+{
+    for (int i = 0; i < r->count; i++) {
+        const struct kn_stage *s = &r->stages[i];
+        if (!s->reduces && !kn_apart_is_ready(&s->program, s->form)) return false;
+    }
+    return true;
+}
+
+static void make_stages_ready(const struct kn_rows *r)
+{
+    for (int i = 0; i < r->count; i++) {
+        const struct kn_stage *s = &r->stages[i];
+        if (!s->reduces) kn_apart_make_ready(&s->program, s->form);
+    }
+}
+
 bool kn_rows_cuda(const struct kn_rows *r, enum rt_status *status, struct rt_error *e)
 {
     struct rt_device *d = rt_array_device(r->stages[0].program.arrays[0]);
@@ -244,8 +262,10 @@ bool kn_rows_cuda(const struct kn_rows *r, enum rt_status *status, struct rt_err
                               .words = &k->words,
                               .blocks = (int64_t)k->words.word[0]};
         can = k->words.count < MOST_WORDS;
-        if (can && kn_in_background(d) && !kn_is_ready(d, &l) && kn_make_ready(d, &l)) can = false;
-        if (can) *status = kn_launch(d, &l, e);
+        const bool is_new = can && kn_in_background(d) && !kn_is_ready(d, &l);
+        if (is_new && stages_are_ready(r) && kn_make_ready(d, &l)) can = false;
+        if (can) *status = kn_launch(d, &l, e); /* one kernel is sooner there than those of all stages */
+        if (can && is_new && *status == RT_OK) make_stages_ready(r);
     }
     free(k);
     return can;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include "lang/prepare.h"
 #include "repl/asking.h"
 #include "repl/output.h"
 #include "repl/present.h"
@@ -151,6 +152,7 @@ static void run_cell(struct run *r)
         if (sh_interrupted() && r->terminal) r->out.open_line = true;
         if (status != LG_DONE) sh_output_error(&r->out, error);
         sh_output_end(&r->out);
+        lg_prepare_beside();
         if (r->terminal && sh_terminal_raw()) sh_terminal_start_row();
     }
     sh_present_done(&r->presenter, status, now_ms());

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "lang/prepare.h"
 #include "repl/asking.h"
 #include "repl/background.h"
 #include "repl/editor.h"
@@ -388,6 +389,7 @@ static void run_cell(struct shell *sh, const char *code, size_t length)
     if (sh_interrupted() && isatty(STDOUT_FILENO)) sh->out->open_line = true;
     if (status != LG_DONE) sh_output_error(sh->out, error);
     sh_output_end(sh->out);
+    lg_prepare_beside();
 }
 
 static void edited_loop(struct shell *sh)

@@ -51,7 +51,7 @@ static bool names_newer(const struct rt_program *p)
 static enum rt_status choose_target(const struct rt_device *d, const struct rt_program *p,
                                     const struct rt_nvrtc_info *info, int *out, struct rt_error *e)
 {
-    int simt = names_newer(p) ? 90 : 80;
+    int simt = d->compiles_for ? d->compiles_for : names_newer(p) ? 90 : 80;
     int wanted = d->kind == RT_SIMT ? simt : d->compute_major * 10 + d->compute_minor, best = 0;
     for (const int *a = info->architectures; *a; a++) {
         if (*a <= wanted && *a > best) best = *a;

@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "kernels/expression.h"
 #include "kernels/generate.h"
 #include "runtime/background.h"
 #include "runtime/library.h"
@@ -163,6 +164,44 @@ TEST(background_reductions)
         same_bits(&served, &fused, kn_reductions[reductions[i]].name);
         same_bits(&served, &first, kn_reductions[reductions[i]].name);
     }
+    rt_background_pause();
+}
+
+/* The rows of `a` less an extreme over a sum: theirs or, `late`, of what is left. */
+static void normalize(const struct rt_array *a, enum kn_reduction extreme, bool late, struct rt_array *out)
+{
+    struct kn_source x = {.operand = of_array(a)}, most = {0}, shifted = {0}, total = {0}, result = {0};
+    OK(kn_expression_reduce(&x, extreme, 2, &most.expression, e));
+    OK(kn_expression_new(KN_SUB, (struct kn_source[]){x, most}, &shifted.expression, e));
+    OK(kn_expression_reduce(late ? &shifted : &x, KN_SUM, 2, &total.expression, e));
+    OK(kn_expression_new(KN_DIV, (struct kn_source[]){shifted, total}, &result.expression, e));
+    OK(kn_expression_evaluate(result.expression, e));
+    OK(kn_contiguous(kn_expression_value(result.expression), out, e));
+    kn_expression_release(most.expression);
+    kn_expression_release(shifted.expression);
+    kn_expression_release(total.expression);
+    kn_expression_release(result.expression);
+}
+
+/* Stages over rows are one kernel at once where those of the stages are new, too: one is waited for instead of many.
+ * Where they are there they serve, to the same bits. */
+TEST(background_rows)
+{
+    start();
+    static const int64_t shape[] = {6, 200};
+    ARRAYS a = test_array(RT_FLOAT32, 2, shape, 1, false), first = {0}, served = {0}, whole = {0};
+    size_t before = kn_launched_count(), apart = kn_apart_count();
+    normalize(&a, KN_MAX, false, &first);
+    CHECK_INT(kn_launched_count(), before + 1);
+    rt_background_wait();
+    normalize(&a, KN_MIN, true, &served);
+    CHECK(kn_launched_count() > before + 2);
+    CHECK(kn_apart_count() > apart);
+    rt_background_wait();
+    before = kn_launched_count();
+    normalize(&a, KN_MIN, true, &whole);
+    CHECK_INT(kn_launched_count(), before + 1);
+    same_bits(&served, &whole, "rows");
     rt_background_pause();
 }
 
