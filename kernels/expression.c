@@ -333,6 +333,26 @@ bool kn_expression_reads(struct kn_expression *x, const struct rt_storage *s)
     return !kn_is_evaluated(x) && walk_reads(x, s, kn_new_walk());
 }
 
+static void walk_each(struct kn_expression *x, unsigned walk, void (*visit)(void *, const struct rt_array *),
+                      void *context)
+{
+    if (kn_is_evaluated(x)) visit(context, &x->value);
+    if (kn_is_evaluated(x) || x->seen == walk) return;
+    x->seen = walk;
+    for (int i = 0; i < x->arity; i++) {
+        const struct kn_edge *a = &x->args[i];
+        if (a->expression)
+            walk_each(a->expression, walk, visit, context);
+        else if (a->array.storage)
+            visit(context, &a->array);
+    }
+}
+
+void kn_expression_each(struct kn_expression *x, void (*visit)(void *context, const struct rt_array *a), void *context)
+{
+    walk_each(x, kn_new_walk(), visit, context);
+}
+
 /* A program that grows out of a graph, and what is told of it when somebody asks. */
 struct builder {
     struct kn_program *p;

@@ -50,6 +50,9 @@ bool kn_expression_inlined(const struct kn_expression *x);
 /* It is not evaluated yet and the evaluation will read this storage. */
 bool kn_expression_reads(struct kn_expression *x, const struct rt_storage *s);
 
+/* Visits the arrays that it holds for its evaluation, which are borrowed, or its value; one may come several times. */
+void kn_expression_each(struct kn_expression *x, void (*visit)(void *context, const struct rt_array *a), void *context);
+
 /* Evaluates, once; afterwards the node is its value alone. Parts that another evaluation, or two reductions, have
  * computed on their way before are kept this time. */
 enum rt_status kn_expression_evaluate(struct kn_expression *x, struct rt_error *e);

@@ -8,7 +8,8 @@
 
 struct lg_large {
     const struct rt_storage *storage; /* borrowed: to be looked at at once */
-    char name[64];                    /* "x", "model.weights[2]" */
+    char name[64];                    /* "x", "model.weights[2]", "f: x" */
+    bool indirect;                    /* no variable or field itself leads to it */
     enum rt_dtype dtype;
     int ndim;
     int64_t shape[RT_MAX_DIMS];
@@ -17,7 +18,7 @@ struct lg_largest {
     int count;
     struct lg_large items[LG_LARGEST]; /* the largest first */
 };
-/* Arrays that share memory are one; those that wait for their elements hold none. [raises] */
+/* Arrays that share memory are one; those that wait for their elements hold what these are made of. [raises] */
 void lg_find_largest(lua_State *L, const struct rt_device *d, struct lg_largest *out);
 
 /* lang/memory_text.c: has print and sessions show the table at the top, which gpu.memory gives, as a list: a line for

@@ -135,9 +135,11 @@ static int norm(lua_State *L)
 static int cond(lua_State *L)
 {
     struct norm n;
-    const struct rt_array *a = lg_check_matrices(L, "cond"), *high, *low, *ratio, *broken;
+    const struct rt_array *a = lg_check_matrices(L, "cond"), *high, *low, *ratio, *broken, *unknown;
     check_order(L, 2, &n);
     int row = a->ndim - 2, column = a->ndim - 1;
+    if (a->shape[row] == 0 || a->shape[column] == 0)
+        return luaL_error(L, "cond: a matrix without elements has no condition number");
     if (n.kind == BY_ORDER && fabs(n.order) == 2) {
         const struct rt_array *s = lg_push_values(L, KN_SVD, a);
         high = lg_push_reduced(L, KN_MAX, s, lg_last_axis(s), false);
@@ -155,7 +157,9 @@ static int cond(lua_State *L)
     }
     broken = lg_push_op(L, KN_ISNAN, lg_of_array(ratio), lg_of_number(0),
                         lg_of_number(0)); /* 0 / 0 and 0 * infinity: of zeros */
-    lg_push_op(L, KN_WHERE, lg_of_array(broken), lg_of_number(INFINITY), lg_of_array(ratio));
+    ratio = lg_push_op(L, KN_WHERE, lg_of_array(broken), lg_of_number(INFINITY), lg_of_array(ratio));
+    unknown = lg_push_op(L, KN_ISNAN, lg_of_array(high), lg_of_number(0), lg_of_number(0)); /* the matrix has NaN */
+    lg_push_op(L, KN_WHERE, lg_of_array(unknown), lg_of_array(high), lg_of_array(ratio));
     return lg_finish_linalg(L);
 }
 
@@ -170,7 +174,8 @@ const struct lg_function lg_norm_functions[] = {
      "local a = gpu.array({{3, 0}, {4, 0}})\n"
      "assert(gpu.linalg.norm(a) == 5 and gpu.linalg.norm(a, 1) == 7 and gpu.linalg.norm(a, nil, 1)[1] == 5)"},
     {"cond", cond, "gpu.linalg.cond(a [, ord])",
-     "The condition number: how much a may enlarge errors; singular matrices have inf.\n"
+     "The condition number: how much a may enlarge errors; singular matrices have inf, those with NaN have NaN or, where "
+     "singular values are asked for, none.\n"
      "The norm of a times that of its inverse; without an order, or with 2, the largest singular value over the "
      "smallest." LG_BATCH_DOC,
      "assert(gpu.linalg.cond(gpu.array({{4, 0}, {0, 1}})) == 4)"},

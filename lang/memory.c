@@ -239,7 +239,8 @@ const struct lg_function lg_memory_functions[] = {
      "allocations and driver_allocations: how many were asked for, and how many of those the driver had to serve; "
      "free and total: what the device says of itself, all processes together.\n"
      "arrays: a list of up to 10 tables with name, bytes, dtype and shape of those that hold most, by the variable, or field "
-     "of a table in one, that leads to them; arrays that share memory are one.",
+     "of a table in one, that leads to them; f: x is in function or coroutine f alone, and y (waiting) is what y will be computed "
+     "from; arrays that share memory are one.",
      "local model = {weights = gpu.zeros(1000, 'float64')}\n"
      "local m = gpu.memory()\nassert(m.in_use >= 8000 and m.total > 0)\n"
      "assert(m.devices[model.weights.device].in_use >= 8000)\n"

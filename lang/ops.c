@@ -85,17 +85,19 @@ static void write_into(lua_State *L, enum kn_op op, const struct kn_operand *arg
     enum rt_dtype result;
     struct rt_error *e = lg_error_box(L);
     lg_check(L, kn_result_dtype(op, args, &result, e));
-    if (rt_dtypes[result].kind == 'f' && rt_dtypes[out->dtype].kind != 'f')
+    const bool waits = any_waits(op, args);
+    const bool cut = rt_dtypes[result].kind == 'f' && rt_dtypes[out->dtype].kind != 'f';
+    for (int i = 0; i < kn_ops[op].arity && (waits || cut); i++) /* shapes come first, as in kn_apply */
+        if (args[i].array) lg_check(L, kn_check_fits(args[i].array, out, e));
+    if (cut)
         luaL_error(L,
                    "x:%s%s) gives %s, which the %s elements of %s cannot hold; use y = x:%s(), or %s:to(\"%s\") first",
                    kn_ops[op].name, what, rt_dtypes[result].name, rt_dtypes[out->dtype].name,
                    *what == '_' ? "x" : "out", kn_ops[op].name, *what == '_' ? "x" : "out", rt_dtypes[result].name);
-    if (!any_waits(op, args)) {
+    if (!waits) {
         lg_check(L, kn_apply(op, args, out, e));
         return;
     }
-    for (int i = 0; i < kn_ops[op].arity; i++) /* before they meet each other, as in kn_apply */
-        if (args[i].array) lg_check(L, kn_check_fits(args[i].array, out, e));
     struct kn_expression *x = new_expression(L, op, args);
     enum rt_status status = kn_expression_write(x, out, e);
     kn_expression_release(x);

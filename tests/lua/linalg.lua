@@ -408,6 +408,13 @@ for _, device in ipairs(t.devices()) do
     t.eq(la.cond(gpu.zeros(2, 2, device)), inf)
     t.eq(la.cond(gpu.stack({ d, d })).size, 2)
     t.raises("the orders are", la.cond, d, "nuc")
+    t.raises("without elements", la.cond, gpu.zeros(0, 0, device))
+    t.raises("without elements", la.cond, gpu.zeros(3, 0, 2, device), 1)
+    t.eq(la.cond(gpu.zeros(0, 2, 2, device)).shape[1], 0)
+    local unknown = la.cond(gpu.stack({ array({ { 1, 0 / 0 }, { 2, 3 } }), d, gpu.zeros(2, 2, "float64", device) }), 1)
+    assert(unknown[1] ~= unknown[1] and unknown[3] == inf)
+    t.near(unknown[2], 4, 1e-14)
+    t.raises("NaN", la.cond, array({ { 1, 0 / 0 }, { 2, 3 } }))
   end)
 
   test("matrix_power and trace", function()

@@ -141,6 +141,52 @@ for _, device in ipairs(t.devices()) do
     below()
   end)
 
+  test("arrays behind functions, coroutines and what waits", function()
+    local function names()
+      local found = {}
+      for _, a in ipairs(gpu.memory(device).arrays) do found[a.name] = a.bytes end
+      return found
+    end
+    local function of(n) return gpu.zeros(n << 15, device) end
+    local co = coroutine.create(function(given)
+      local inside = of(2)
+      coroutine.yield()
+      assert(given and inside)
+    end)
+    assert(coroutine.resume(co, of(3)))
+    local wrapped = coroutine.wrap(function()
+      local wide = of(4)
+      coroutine.yield()
+      assert(wide)
+    end)
+    wrapped()
+    local fresh = (function() local hidden = of(5) return coroutine.create(function() return hidden end) end)()
+    local f = (function() local closed = { x = of(6) } return function() return closed end end)()
+    local own = of(7)
+    local again = function() return own end
+    local former = gpu.lazy("always")
+    local waits = of(8) + 1
+    gpu.lazy(former)
+    local want = { ["co: inside"] = 2, ["co: given"] = 3, ["wrapped: wide"] = 4, ["fresh: hidden"] = 5, ["f: closed.x"] = 6, own = 7,
+      ["waits (waiting)"] = 8 }
+    local function check(found)
+      for name, n in pairs(want) do t.eq(found[name], n << 17, name) end
+      assert(not found["again: own"])
+    end
+    check(names())
+    coroutine.wrap(function() -- the main one's variables are there, too
+      local here = of(9)
+      local found = names()
+      t.eq(found.here, 9 << 17)
+      check(found)
+      assert(here)
+    end)()
+    assert(waits[1] == 1)
+    t.eq(names().waits, 8 << 17)
+    wrapped()
+    assert(not names()["wrapped: wide"] and coroutine.resume(co) and fresh and f and again)
+  end)
+
   test("garbage of every kind, and arrays that finalizers still use", function()
     collect()
     local before, sum = in_use(), nil

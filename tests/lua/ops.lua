@@ -187,6 +187,7 @@ for _, device in ipairs(t.devices()) do
     t.same(i:mul_(2):totable(), { 10, 12 })
     t.raises({ "x:div_()", "float32", "int32" }, i.div_, i, 2)
     t.raises({ "x:add_()", "float32", "int32" }, i.add_, i, 0.5)
+    t.raises("does not broadcast", i.add_, i, gpu.ones(#i + 1, "float32", device)) -- no dtype would help
     assert(not pcall(i.add_, i, gpu.zeros(2, 2, "int32", device)))
     t.raises("no method or field 'where_'", function() return i.where_ end)
   end)
