@@ -382,11 +382,12 @@ static int least_squares(struct kn_matrix *m)
 {
     const struct kn_lapack *l = m->l;
     int rows = l->rows, columns = l->columns, lda = at_least_1(rows), ldb = at_least_1(l->most), info = 0, rank = 0;
+    int sides = at_least_1(l->rhs); /* gelsd takes no fewer */
     double rcond = l->options.rcond < 0 ? l->most * (l->single ? 0x1p-23 : 0x1p-52) : l->options.rcond;
     float rcond_single = (float)rcond;
     const void *limit = l->single ? (const void *)&rcond_single : &rcond;
     char *x = more_of(m); /* b, with rows for the longer of b and x */
-    size_t right = (size_t)l->most * (size_t)l->rhs;
+    size_t right = (size_t)l->most * (size_t)sides;
     char *reals = x + (asks(m) ? 1 : right) * l->size;
     if (!asks(m)) {
         if (!matrix_finite(m) || !all_finite(m, m->b, (size_t)rows * (size_t)l->rhs)) return KN_NOT_FINITE;
@@ -394,10 +395,10 @@ static int least_squares(struct kn_matrix *m)
         for (int j = 0; j < l->rhs; j++) copy(m, column(m, x, l->most, j), column(m, m->b, rows, j), (size_t)rows);
     }
     if (l->complex)
-        ((complex_gelsd *)l->routine[0])(&rows, &columns, &l->rhs, m->a, &lda, x, &ldb, m->out[2], limit, &rank,
-                                         m->work, &m->numbers, reals, m->ints, &info);
+        ((complex_gelsd *)l->routine[0])(&rows, &columns, &sides, m->a, &lda, x, &ldb, m->out[2], limit, &rank, m->work,
+                                         &m->numbers, reals, m->ints, &info);
     else
-        ((gelsd *)l->routine[0])(&rows, &columns, &l->rhs, m->a, &lda, x, &ldb, m->out[2], limit, &rank, m->work,
+        ((gelsd *)l->routine[0])(&rows, &columns, &sides, m->a, &lda, x, &ldb, m->out[2], limit, &rank, m->work,
                                  &m->numbers, m->ints, &info);
     if (asks(m)) {
         size_t real = l->complex ? (size_t)number(m, reals, 0) + 1 : 0;

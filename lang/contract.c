@@ -159,10 +159,24 @@ static int einsum(lua_State *L)
     return finish(L);
 }
 
+/* Raises for an array with fewer axes than its part of the text has letters, one or two. */
+static void check_letters(lua_State *L, const char *what, const char *text, const struct rt_array *const both[2])
+{
+    char shape[256];
+    for (int i = 0; i < 2; i++, text = strchr(text, ',') + 1) {
+        const size_t letters = strcspn(text + strspn(text, "."), ",-");
+        if ((size_t)both[i]->ndim >= letters) continue;
+        luaL_error(L, "%s: the %s array has the shape %s, expected a %s or a batch of them", what,
+                   i ? "second" : "first", rt_shape_text(both[i]->ndim, both[i]->shape, shape, sizeof shape),
+                   letters == 1 ? "vector" : "matrix");
+    }
+}
+
 /* einsum of the two arrays at idx 1 and 2, of which the first may be conjugated. */
 static int product(lua_State *L, const char *what, const char *text, bool conjugates)
 {
     const struct rt_array *const both[2] = {lg_check_array(L, 1), lg_check_array(L, 2)};
+    check_letters(L, what, text, both);
     struct kn_labels labels[2], result;
     struct rt_error *e = lg_error_box(L);
     struct rt_array *first = lg_new_array(L), *out = lg_new_array(L);

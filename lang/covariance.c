@@ -37,10 +37,18 @@ static int average(lua_State *L)
     lua_pushvalue(L, 2);
     lua_pushboolean(L, r.keepdims);
     lg_check_reduction(L, 5, a->ndim, NULL, &r);
-    int axes = lg_push_axes(L, r.axes, a->ndim);
-    if (lua_isnil(L, 3)) return lg_end_reduction(L, lg_step(L, "mean", "vvb", 1, axes, 1), a, &r);
+    int axes =
+        lg_push_axes(L, r.axes, a->ndim); /* of an array of no axes sum and mean give numbers, so that is as it is */
+    if (lua_isnil(L, 3)) {
+        int mean = a->ndim > 0 ? lg_step(L, "mean", "vvb", 1, axes, 1) : lg_step(L, "div", "vn", 1, 1.0);
+        return lg_end_reduction(L, mean, a, &r);
+    }
     int w = lg_check_weights(L, 3, "average", a, &r, lg_floating(a)), product = lg_step(L, "mul", "vv", 1, w);
-    int sum = lg_step(L, "sum", "vvb", product, axes, 1), whole = lg_step(L, "sum", "vvb", w, axes, 1);
+    int sum = product, whole = w;
+    if (a->ndim > 0) {
+        sum = lg_step(L, "sum", "vvb", product, axes, 1);
+        whole = lg_step(L, "sum", "vvb", w, axes, 1);
+    }
     return lg_end_reduction(L, lg_step(L, "div", "vv", sum, whole), a, &r);
 }
 

@@ -299,7 +299,14 @@ static int pinv(lua_State *L)
 
 static int matrix_rank(lua_State *L)
 {
-    const struct rt_array *a = lg_check_matrices(L, "matrix_rank"), *limit;
+    const struct rt_array *a = lg_check_form(L, 1), *limit;
+    if (a->ndim < 2) { /* of a vector 1, unless all of it is 0 */
+        const struct rt_array *other = lg_push_op(L, KN_NE, lg_of_array(a), lg_of_number(0), lg_of_number(0));
+        const struct rt_array *any = lg_push_reduced(L, KN_ANY, other, KN_ALL_AXES, false);
+        lg_push_reduced(L, KN_SUM, any, KN_ALL_AXES, false);
+        return lg_finish_linalg(L);
+    }
+    a = lg_check_matrices(L, "matrix_rank");
     struct kn_operand given = lg_of_number(luaL_optnumber(L, 2, -1));
     const struct rt_array *s = lg_push_values(L, KN_SVD, a);
     bool empty = s->shape[s->ndim - 1] == 0;

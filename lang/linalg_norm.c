@@ -27,6 +27,9 @@ static void check_order(lua_State *L, int idx, struct norm *n)
 static const struct rt_array *push_vector_norm(lua_State *L, const struct rt_array *a, unsigned axes, double order,
                                                bool keepdims)
 {
+    bool empty = false;
+    for (int i = 0; i < a->ndim; i++) empty |= (axes == KN_ALL_AXES || axes >> i & 1) && a->shape[i] == 0;
+    if (empty && order > 0) order = 1; /* the greatest of none is 0, too */
     return lg_push_statistic(L, a, &(struct kn_statistic){.kind = KN_NORM, .axes = axes, .number = order}, keepdims);
 }
 
@@ -43,6 +46,7 @@ static const struct rt_array *push_spectral(lua_State *L, const struct rt_array 
     lg_evaluate(L, (struct rt_array *)(uintptr_t)a);
     lg_check(L, rt_array_permute(a, order, matrices, lg_error_box(L)));
     const struct rt_array *s = lg_push_values(L, KN_SVD, matrices);
+    if (r == KN_MAX && s->shape[s->ndim - 1] == 0) r = KN_SUM; /* the norm of no elements is 0 */
     struct rt_array *out = (struct rt_array *)(uintptr_t)lg_push_reduced(L, r, s, lg_last_axis(s), false);
     if (!keepdims) return out;
     struct rt_array form = *a, *shaped = lg_new_array(L);
@@ -57,7 +61,8 @@ static const struct rt_array *push_sums_norm(lua_State *L, const struct rt_array
 {
     const struct rt_array *sums = push_vector_norm(L, a, 1u << summed, 1, true);
     lg_evaluate(L, (struct rt_array *)(uintptr_t)sums);
-    const struct rt_array *best = lg_push_reduced(L, least ? KN_MIN : KN_MAX, sums, 1u << other, true);
+    const enum kn_reduction greatest = sums->shape[other] ? KN_MAX : KN_SUM; /* the norm of no elements is 0 */
+    const struct rt_array *best = lg_push_reduced(L, least ? KN_MIN : greatest, sums, 1u << other, true);
     if (keepdims) return best;
     struct rt_array form = {0}, *out = lg_new_array(L);
     for (int i = 0; i < a->ndim; i++)
@@ -138,7 +143,7 @@ static int cond(lua_State *L)
     const struct rt_array *a = lg_check_matrices(L, "cond"), *high, *low, *ratio, *broken, *unknown;
     check_order(L, 2, &n);
     int row = a->ndim - 2, column = a->ndim - 1;
-    if (a->shape[row] == 0 || a->shape[column] == 0)
+    if (row < 0 || a->shape[row] == 0 || a->shape[column] == 0) /* no row is below 0, which clang-tidy cannot know */
         return luaL_error(L, "cond: a matrix without elements has no condition number");
     if (n.kind == BY_ORDER && fabs(n.order) == 2) {
         const struct rt_array *s = lg_push_values(L, KN_SVD, a);

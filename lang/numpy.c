@@ -49,7 +49,7 @@
     X("Right shifts by a negative number move left", "undefined", "(gpu.array({3}, 'int32') >> -1)[1] == 6")           \
     X("A reduction without axes, or along the only one, is a Lua number", "an array scalar",                           \
       "math.type(gpu.ones(2, 2):sum()) == 'float' and math.type(gpu.ones(2):sum(1)) == 'float'")                       \
-    X("mean, var, std and median of no elements are errors", "NaN, and they warn",                                     \
+    X("mean, average, var, std, median, cov and corrcoef of no elements are errors", "NaN, and they warn",             \
       "not pcall(gpu.mean, gpu.zeros(0))")                                                                             \
     X("x:argmax(), x:argsort(), gpu.searchsorted count from 1", "from 0", "gpu.array({3, 9, 4}):argmax() == 2")        \
     X("Sorting puts -0.0 before 0.0", "they are equal", "1 / gpu.array({0.0, -0.0}):sort()[1] == -math.huge")          \

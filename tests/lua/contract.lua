@@ -240,6 +240,8 @@ for _, device in ipairs(t.devices()) do
     t.raises({ "tensordot", "axis 1 of array 2" }, gpu.tensordot, x, y, 1)
     t.raises("at most 8 axes", gpu.kron, gpu.ones({ 1, 1, 1, 1, 1, 1, 1, 1, 1 }, device), x)
     t.raises("no axes", gpu.dot, gpu.ones({}, device), x)
+    t.raises("the first array has the shape (2,), expected a matrix", gpu.matvec, gpu.ones(2, device), x)
+    t.raises("the second array has the shape (), expected a vector", gpu.vecdot, gpu.ones(2, device), gpu.ones({}, device))
   end)
 end
 

@@ -407,6 +407,17 @@ for _, device in ipairs(t.devices()) do
     end
     t.eq(la.cond(gpu.zeros(2, 2, device)), inf)
     t.eq(la.cond(gpu.stack({ d, d })).size, 2)
+    t.eq(la.matrix_rank(gpu.zeros(3, device)), 0) -- of vectors and numbers as NumPy has it
+    t.eq(la.matrix_rank(array({ 0, 1e-9 })), 1)
+    t.eq(la.matrix_rank(gpu.ones({}, device)), 1)
+    for _, order in ipairs({ 2, 1, inf, "fro", "nuc" }) do
+      for _, shape in ipairs({ { 0, 3 }, { 3, 0 }, { 0, 0 } }) do t.eq(la.norm(gpu.zeros(shape, device), order), 0.0) end
+    end
+    t.eq(la.norm(gpu.zeros(0, device), inf), 0.0)
+    t.eq(la.norm(gpu.zeros(2, 0, device), inf, 2):sum(), 0.0)
+    t.raises("no elements", la.norm, gpu.zeros(0, device), -inf)
+    local x, residual, rank, s = la.lstsq(gpu.ones(3, 2, device), gpu.zeros(3, 0, device)) -- no right side
+    assert(x.shape[1] == 2 and x.shape[2] == 0 and residual.size == 0 and rank == 1 and s.size == 2)
     t.raises("the orders are", la.cond, d, "nuc")
     t.raises("without elements", la.cond, gpu.zeros(0, 0, device))
     t.raises("without elements", la.cond, gpu.zeros(3, 0, 2, device), 1)

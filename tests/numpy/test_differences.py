@@ -86,7 +86,7 @@ ROWS = {
         ('np.signbit(np.array([-4.0, 4.0]) % [2, -2]).tolist()', '[False, True]'),
     'Right shifts by a negative number move left':
         ("'undefined'", 'undefined'),
-    'mean, var, std and median of no elements are errors':
+    'mean, average, var, std, median, cov and corrcoef of no elements are errors':
         ('float(np.mean(np.zeros(0)))', 'nan'),
     'A reduction without axes, or along the only one, is a Lua number':
         ("type(np.ones((2, 2), 'float32').sum()).__name__", 'float32'),
