@@ -155,6 +155,14 @@ static bool find_callee(struct decoder *d, const struct ptx_operand *o, struct c
     c->function = -1;
     if (o->kind == PTX_OP_REG) return simt_source(d, o, 'q', PTX_U64, &c->target);
     if (o->kind != PTX_OP_SYMBOL) return simt_decode_fail(d, RT_COMPILE, "call: expected the name of a function");
+    /* Since CUDA 12 __cudaCDP2LaunchDeviceV2 and the like. They have bodies where libcudadevrt is linked. */
+    const char *plain = o->symbol + strspn(o->symbol, "_");
+    if (!strncmp(plain, "cudaLaunchDevice", 16) || !strncmp(plain, "cudaGetParameterBuffer", 22) ||
+        !strncmp(plain, "cudaCDP", 7))
+        return simt_decode_fail(d, RT_UNSUPPORTED,
+                                "the software GPU has no launches from within kernels (dynamic parallelism, %s); "
+                                "launch the inner kernel from the host, or run this on a GPU",
+                                o->symbol);
     for (size_t k = 0; k < d->module->func_count; k++)
         if (d->module->funcs[k].has_body && !d->module->funcs[k].is_entry &&
             !strcmp(d->module->funcs[k].name, o->symbol)) {
@@ -162,13 +170,6 @@ static bool find_callee(struct decoder *d, const struct ptx_operand *o, struct c
             return true;
         }
     int builtin = simt_builtin_find(o->symbol);
-    const char *plain = o->symbol + strspn(o->symbol, "_"); /* __cudaCDP2LaunchDeviceV2 and the like, since CUDA 12 */
-    if (!strncmp(plain, "cudaLaunchDevice", 16) || !strncmp(plain, "cudaGetParameterBuffer", 22) ||
-        !strncmp(plain, "cudaCDP", 7))
-        return simt_decode_fail(d, RT_UNSUPPORTED,
-                                "the software GPU has no launches from within kernels (dynamic parallelism, %s); "
-                                "launch the inner kernel from the host, or run this on a GPU",
-                                o->symbol);
     if (builtin < 0)
         return simt_decode_fail(d, RT_UNSUPPORTED,
                                 "the software GPU has no function %s; it is declared but not defined", o->symbol);

@@ -163,6 +163,14 @@ TEST(kernels_that_launch_kernels)
     OK(cuMemcpyDtoH(out, x, sizeof out));
     for (int i = 0; i < 32; i++) CHECK_INT(out[i], i);
     free(ptx);
+    /* Linked with NVIDIA's library of functions for it. */
+    options[0] = CU_JIT_ERROR_LOG_BUFFER, options[1] = CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES;
+    values[0] = info, values[1] = (void *)sizeof info;
+    static const char linked[] = ".version 8.0\n.target sm_80\n.address_size 64\n.extern .func inner;\n"
+                                 ".func __cudaCDP2LaunchDeviceV2() { call inner; ret; }\n"
+                                 ".visible .entry parent() { call __cudaCDP2LaunchDeviceV2; ret; }\n";
+    CHECK_INT(cuModuleLoadDataEx(&m, linked, 2, options, values), CUDA_ERROR_NOT_SUPPORTED);
+    CHECK_HAS(info, "no launches from within kernels (dynamic parallelism, __cudaCDP2LaunchDeviceV2)");
     stop();
 }
 
