@@ -457,7 +457,7 @@ static const struct lg_function functions[] = {
      "A race is two accesses by different threads to the same memory, not both reads or both atomic, that no barrier, "
      "and no fence with an atomic, puts in order, whichever came first; lanes of one warp are not in step. Who reads what "
      "was written by an atomic or a volatile access, or made of it by further atomics, comes behind what the writer had done and seen before its last fence, and behind nothing else "
-     "(in a launch where too many do so, after some millions of steps, behind all that was released until then). Fences count alike whatever their scope, and who reads needs none. Writes of "
+     "(in a launch where too many do so, after some millions of steps, behind all that was released until then). A fence of block scope (__threadfence_block()) does so for the threads of its block; who reads needs none. Writes of "
      "the same value are no race, unless the checks are \"strict\": by the PTX memory model they are. What cp.async and cp.async.bulk read and write races with whoever touches it before it was waited for; who waits for a phase of an mbarrier comes behind those that arrived in it; wgmma.wait_group counts as a barrier of its four warps. What is found does not depend on the order that threads ran in, except that it is of the ways that they went, "
      "by what the atomics of others had left where they looked; that, unless the checks are strict, a race may be passed over where two threads leave one value in a place: that of the one's store with what the other, or a thread that it comes behind, "
      "did there before, if that was to read or to store another value; and, where some threads of a block meet or release, not all, "

@@ -98,6 +98,10 @@ static void advise_race(const struct simt_report *r, struct rt_report *out, bool
     bool guess = is_guess(&out->first, &out->other) || is_guess(&out->other, &out->first);
     if (one_line && strcmp(out->first.access, out->other.access) == 0)
         snprintf(out->hint, sizeof out->hint, "let one thread write, or use an atomic function such as atomicAdd");
+    else if (r->across_blocks && r->fenced_in_block)
+        snprintf(out->hint, sizeof out->hint,
+                 "a fence of block scope, such as __threadfence_block(), orders for threads of its own block: others "
+                 "need __threadfence()");
     else if (one_place && !guess) /* x[i]++, x[i] += y */
         snprintf(out->hint, sizeof out->hint,
                  "threads update the same element, and updates get lost: use an atomic function such as atomicAdd%s",

@@ -180,6 +180,7 @@ static void watch_one(struct simt_check *c, const struct function *f, uint32_t p
     const struct insn *i = &p->code[pc];
     const char *opcode = p->places[pc].opcode;
     const unsigned *grid = c->launch->grid;
+    bool several = grid[0] > 1 || grid[1] > 1 || grid[2] > 1;
     bool early = i->memory == MEMORY_LOAD && p->places[pc].early;
     if (early || is_known_constant(p, f, pc)) return;
     c->watch[pc] = (uint8_t)watched_of(p, i, opcode);
@@ -188,7 +189,10 @@ static void watch_one(struct simt_check *c, const struct function *f, uint32_t p
         c->watch[pc] == WATCH_TEXELS)
         c->site_of[pc] = (uint16_t)site_at(c, pc);
     c->untracked |= is_untracked(opcode);
-    c->scoped |= c->sites[c->site_of[pc]].of_block && (grid[0] > 1 || grid[1] > 1 || grid[2] > 1);
+    bool of_block = c->sites[c->site_of[pc]].of_block && several;
+    c->scoped |= of_block;
+    if (c->watch[pc] == WATCH_FENCE && several && strstr(opcode, ".cta")) c->watch[pc] = WATCH_BLOCK_FENCE;
+    if (c->watch[pc] == WATCH_BLOCK_FENCE || (of_block && i->flags & F_RELEASE)) c->reaches = 2;
     simt_parts_watch(c, pc);
     bool shared = i->space == PTX_SHARED || i->space == PTX_GENERIC || i->flags & F_GENERIC;
     c->narrow |= i->memory && i->memory != MEMORY_FENCE && i->size < 4 && shared;
@@ -201,7 +205,7 @@ static void watch_one(struct simt_check *c, const struct function *f, uint32_t p
     c->warps_meet |= c->watch[pc] == WATCH_WARP_SYNC;
     c->waits |= i->memory == MEMORY_LOAD && i->flags & F_SPIN;
     c->hands_on |= strong && i->memory != MEMORY_LOAD && !simt_is_mbarrier(i);
-    c->releases_some |= c->watch[pc] == WATCH_FENCE || simt_is_bulk(i) || (i->memory && i->flags & F_RELEASE);
+    c->releases_some |= i->memory == MEMORY_FENCE || simt_is_bulk(i) || (i->memory && i->flags & F_RELEASE);
 }
 
 /* What the function at k calls runs, too: through a pointer, any but kernels. */
@@ -465,7 +469,8 @@ static enum event look_at(struct simt_check *c, struct warp *w, const struct ins
         else
             simt_bulk_wait(b, w, i, *m);
         break;
-    case WATCH_FENCE: simt_check_fence(b, w, *m); break;
+    case WATCH_FENCE: simt_check_fence(b, w, *m, c->reaches); break;
+    case WATCH_BLOCK_FENCE: simt_check_fence(b, w, *m, 1); break;
     case WATCH_BARRIER: simt_check_arrive(b, w, i, *m); break;
     case WATCH_SYNC: *m = check_masks(c, w, u32_at(w->frame->regs, i->extra), *m); break;
     case WATCH_WARP_SYNC: *m = check_masks(c, w, u32_at(w->frame->regs, i->a), *m); break;
@@ -525,6 +530,7 @@ struct simt_check *simt_check_new(const struct simt_extent *extents, size_t coun
                       offsetof(struct block, warp_met), offsetof(struct block, warp_seen), 1 << TIME_AT},
             .gave = simt_check_gave,
             .met = simt_check_met};
+        c->reaches = 1;
         c->extents = rt_alloc((count + 1) * sizeof *extents);
     }
     if (!c || !c->extents) {

@@ -10,6 +10,15 @@
 struct fence { /* what a thread's last fence ordered */
     uint32_t time, block_time, warp_time;
 };
+struct fences {          /* of a block, with one reach */
+    bool some;           /* there was one */
+    bool before_barrier; /* since all met last */
+    uint32_t met;        /* a barrier with one before it: what all threads have released by it, as time */
+    struct fence *last;  /* by thread; NULL until there is one */
+};
+/* Reaches: 1, the threads of the block; 2, those of others too, told apart where a launch has both (`reaches`). Of
+ * those of reach 1 all fences are, so they come first. */
+#define MOST_REACHES 2
 struct span { /* a stretch of global memory that may be touched */
     uint64_t low, high;
     uint64_t start;            /* of its allocation */
@@ -186,11 +195,9 @@ struct block {
     record moments[MOMENT_PLACES]; /* that the block was in last, by site, and which they are */
     uint32_t moment_index[MOMENT_PLACES];
     struct moments_of moments_of;
-    bool fences, acquires; /* the block has any of them */
-    uint32_t fenced;       /* a barrier with fences before it: what all threads have released by it, as time */
-    bool fence_before_barrier;
-    struct fence *fence;       /* by thread; NULL until there is one */
-    struct released *released; /* by thread, likewise */
+    struct fences fences[MOST_REACHES];
+    bool acquires;             /* threads have seen releases by numbers */
+    struct released *released; /* by thread; NULL until there is one */
     uint64_t *acquired;        /* by thread: has seen the releases up to this number */
     struct release_log *log;   /* NULL: the block began before order went by numbers */
     struct order *order;       /* by thread; NULL until one releases something or reads what was released */

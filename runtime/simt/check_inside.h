@@ -73,6 +73,7 @@ struct simt_check {
     bool parallel;
     const struct check_vectors *vectors; /* check_cells.h */
     bool releases_some;                  /* there are instructions that release */
+    unsigned reaches;                    /* of fences that are told apart: check_block.h */
     bool hands_on;                       /* and such that write, but for mbarriers, by which a release is passed on */
     bool meets_some;                     /* or barriers of some of a block's threads, or of a cluster */
     bool warps_meet, waits;              /* there are barriers of whole warps; loads that may wait for others */
@@ -169,6 +170,7 @@ enum watched {
     WATCH_TEXELS,
     WATCH_COPIES,
     WATCH_FENCE,
+    WATCH_BLOCK_FENCE,
     WATCH_BARRIER,
     WATCH_SYNC,
     WATCH_WARP_SYNC,
@@ -405,16 +407,22 @@ bool simt_check_meets_again(struct warp *w, const uint32_t *masks);
 void simt_check_arrive(struct block *b, struct warp *w, const struct insn *i, uint32_t m);
 /* Nobody can go on: reports who waits for whom. False: it is nothing that is known here. */
 bool simt_check_deadlock(struct simt_observer *o, struct worker *k);
-void simt_check_fence(struct block *b, struct warp *w, uint32_t m);
+void simt_check_fence(struct block *b, struct warp *w, uint32_t m, unsigned reach);
 /* All threads have waited for a phase of an mbarrier that has all they did. */
 void simt_check_phase_met(struct block *b);
 /* Inline, and compared by members: as a value in memory it would be read before its parts have been written there. */
-static inline struct fence simt_check_fence_of(const struct block *b, unsigned thread)
+static inline struct fence simt_check_fence_of(const struct block *b, unsigned thread, unsigned reach)
 {
+    const struct fences *of = &b->fences[reach - 1];
     struct fence f = {0};
-    if (b->fences) f = b->fence[thread];
-    f.block_time = later(f.block_time, b->fenced);
+    if (of->some) f = of->last[thread];
+    f.block_time = later(f.block_time, of->met);
     return f;
+}
+/* Was there any that releases something? */
+static inline bool simt_check_fenced(const struct block *b)
+{
+    return b->fences[0].some || b->fences[0].met;
 }
 static inline bool simt_same_fence(const struct fence *f, const struct fence *g)
 {

@@ -1,8 +1,8 @@
 /* Order by atomics and volatile accesses, as the PTX memory model has it: a thread that reads what another one wrote
  * behind a fence, there or by updates of it, has seen all that the other one had seen or done before the fence. Each
  * place keeps what comes with its value; each thread what it has seen, and what it had seen at its last fence. In doubt
- * more counts as seen: scopes are not told apart, a read needs no fence behind it, and where all threads of a block
- * meet behind fences those are everybody's.
+ * more counts as seen: a read needs no fence behind it, and where all threads of a block meet behind fences those are
+ * everybody's. What comes behind a fence of block scope alone is kept apart, for the block's own threads.
  *
  * So that no more and no less comes with a value than was released with it, the instruction is done here, while the
  * places that it touches are locked.
@@ -74,11 +74,14 @@ static void empty(struct table *t)
 }
 
 /* ---- what threads know ---- */
-struct order { /* of a thread */
-    struct seen_set *knows;
-    struct seen_set *fenced;   /* what came before its last fence, but for what the block's barriers ordered */
+struct behind {                /* its last fence, of a reach */
+    struct seen_set *fenced;   /* what came before, but for what the block's barriers ordered */
     struct seen_set *releases; /* `fenced` and what the fence itself ordered; NULL: it is to be made */
     struct fence fence;        /* of `releases` */
+};
+struct order { /* of a thread */
+    struct seen_set *knows;
+    struct behind behind[MOST_REACHES];
 };
 
 static struct order *order_of(struct block *b, unsigned thread)
@@ -88,11 +91,13 @@ static struct order *order_of(struct block *b, unsigned thread)
     return b->order ? &b->order[thread] : NULL;
 }
 
-static void set_fenced(struct order *o, struct seen_set *s)
+static void set_fenced(struct order *o, struct seen_set *s, unsigned reach)
 {
-    if (o->fenced == s) return;
-    simt_seen_hold(&o->fenced, s);
-    simt_seen_let_go(&o->releases);
+    for (struct behind *x = o->behind; x < o->behind + reach; x++) {
+        if (x->fenced == s) continue;
+        simt_seen_hold(&x->fenced, s);
+        simt_seen_let_go(&x->releases);
+    }
 }
 
 /* What barriers of some warps or lanes have ordered before what the thread does, since all met. */
@@ -119,14 +124,14 @@ static void find_seen(struct block *b, unsigned thread, struct seen_set **to)
     if (b->clocks) simt_clocks_seen(b, thread, to);
 }
 
-void simt_order_fence(struct block *b, unsigned warp, uint32_t m)
+void simt_order_fence(struct block *b, unsigned warp, uint32_t m, unsigned reach)
 {
     struct seen_set *s = NULL;
     unsigned last = UINT_MAX; /* whose that is */
     if (!b->check->hands_on || (!b->order && !b->meets_partly && !b->reach)) return;
     if (!b->meets_partly && !b->reach && !b->clocks) {
         struct order *of = b->order + warp * SIMT_WARP;
-        EACH_LANE(l, m) set_fenced(&of[l], of[l].knows);
+        EACH_LANE(l, m) set_fenced(&of[l], of[l].knows, reach);
         return;
     }
     EACH_LANE(l, m)
@@ -134,7 +139,7 @@ void simt_order_fence(struct block *b, unsigned warp, uint32_t m)
         if (last == UINT_MAX || simt_check_lanes_differ(b, warp, l, last)) find_seen(b, warp * SIMT_WARP + l, &s);
         last = l;
         struct order *o = s || b->order ? order_of(b, warp * SIMT_WARP + l) : NULL;
-        if (o) set_fenced(o, s);
+        if (o) set_fenced(o, s, reach);
     }
     simt_seen_let_go(&s);
 }
@@ -217,7 +222,17 @@ static void forget_own(struct block *b)
     }
 }
 
-void simt_order_meet(struct block *b, bool fenced)
+/* What thread 0 stands behind, they all do. */
+static void share_fence(struct block *b, unsigned r)
+{
+    unsigned others = b->worker->warp_count * SIMT_WARP - 1;
+    struct seen_set *fenced = b->order[0].behind[r].fenced;
+    for (unsigned t = 1; t <= others; t++)
+        if (b->order[t].behind[r].fenced != fenced) simt_seen_let_go(&b->order[t].behind[r].releases);
+    simt_seen_hold_all(&b->order[1].behind[r].fenced, sizeof *b->order, others, fenced);
+}
+
+void simt_order_meet(struct block *b, unsigned reach)
 {
     uint32_t all[32];
     if (!b->order) return;
@@ -227,12 +242,9 @@ void simt_order_meet(struct block *b, bool fenced)
         simt_order_share(b, all, all);
     }
     b->order_apart = false;
-    if (!fenced) return;
-    simt_order_fence(b, 0, 1); /* all have seen the same */
-    unsigned others = b->worker->warp_count * SIMT_WARP - 1;
-    for (unsigned t = 1; t <= others; t++)
-        if (b->order[t].fenced != b->order[0].fenced) simt_seen_let_go(&b->order[t].releases);
-    simt_seen_hold_all(&b->order[1].fenced, sizeof *b->order, others, b->order[0].fenced);
+    if (!reach) return;
+    simt_order_fence(b, 0, 1, reach); /* all have seen the same */
+    for (unsigned r = 0; r < reach; r++) share_fence(b, r);
 }
 
 void simt_order_start(struct block *b)
@@ -240,8 +252,10 @@ void simt_order_start(struct block *b)
     if (b->order) {
         unsigned threads = b->worker->warp_count * SIMT_WARP;
         simt_seen_hold_all(&b->order->knows, sizeof *b->order, threads, NULL);
-        simt_seen_hold_all(&b->order->fenced, sizeof *b->order, threads, NULL);
-        simt_seen_hold_all(&b->order->releases, sizeof *b->order, threads, NULL);
+        for (unsigned r = 0; r < b->check->reaches; r++) {
+            simt_seen_hold_all(&b->order->behind[r].fenced, sizeof *b->order, threads, NULL);
+            simt_seen_hold_all(&b->order->behind[r].releases, sizeof *b->order, threads, NULL);
+        }
     }
     empty(&b->places);
     b->order_apart = b->learned = false;
@@ -262,9 +276,9 @@ void simt_order_end(struct simt_check *c)
 }
 
 /* ---- what a thread releases ---- */
-static bool has_fence(struct block *b, unsigned thread)
+static bool has_fence(struct block *b, unsigned thread, unsigned reach)
 {
-    struct fence f = simt_check_fence_of(b, thread);
+    struct fence f = simt_check_fence_of(b, thread, reach);
     return (f.time || f.block_time) && order_of(b, thread);
 }
 
@@ -280,17 +294,17 @@ static size_t fence_items(const struct block *b, unsigned thread, struct fence f
 }
 
 /* There was one. */
-static struct seen_set *releases_of(struct block *b, unsigned thread)
+static struct seen_set *releases_of(struct block *b, unsigned thread, unsigned reach)
 {
-    struct fence f = simt_check_fence_of(b, thread);
-    struct order *o = &b->order[thread];
+    struct fence f = simt_check_fence_of(b, thread, reach);
+    struct behind *x = &b->order[thread].behind[reach - 1];
     uint64_t items[3];
-    if (o->releases && simt_same_fence(&o->fence, &f)) return o->releases;
+    if (x->releases && simt_same_fence(&x->fence, &f)) return x->releases;
     size_t n = fence_items(b, thread, f, items);
-    simt_seen_hold(&o->releases, o->fenced);
-    simt_seen_add(b->check, &o->releases, items, n);
-    o->fence = f;
-    return o->releases;
+    simt_seen_hold(&x->releases, x->fenced);
+    simt_seen_add(b->check, &x->releases, items, n);
+    x->fence = f;
+    return x->releases;
 }
 
 /* ---- strong accesses ---- */
@@ -396,8 +410,9 @@ static void learn(struct strong *s, unsigned lane, struct order_place *p)
     b->order_apart |= o->knows != knew;
 }
 
-/* The thread wrote what is there; if it updated that, what came with it still does. `fenced`: it had a fence. */
-static void release(struct strong *s, unsigned lane, struct order_place *p, bool fenced)
+/* The thread wrote what is there; if it updated that, what came with it still does. Reach: of the fences that count
+ * there; `fenced`: it had one. */
+static void release(struct strong *s, unsigned lane, struct order_place *p, unsigned reach, bool fenced)
 {
     struct block *b = s->access->block;
     unsigned thread = (unsigned)s->access->warp->index * SIMT_WARP + lane;
@@ -412,18 +427,20 @@ static void release(struct strong *s, unsigned lane, struct order_place *p, bool
     unsigned object = object_of(b->check, s->spot[lane], s->access->bytes, true);
     const uint64_t itself = seen_item(record_block(b->id), SEEN_THREAD + thread, object, now);
     if (!updates) {
-        simt_seen_hold(&p->comes, releases_of(b, thread));
+        simt_seen_hold(&p->comes, releases_of(b, thread, reach));
         p->last = itself;
         return;
     }
-    if (p->comes == b->order[thread].fenced) { /* as where it lets go of a lock: no item of after its fence is there */
+    if (p->comes == b->order[thread]
+                        .behind[reach - 1]
+                        .fenced) { /* as where it lets go of a lock: no item of after its fence is there */
         uint64_t items[4];
-        size_t n = fence_items(b, thread, simt_check_fence_of(b, thread), items);
+        size_t n = fence_items(b, thread, simt_check_fence_of(b, thread, reach), items);
         items[n++] = itself;
         simt_seen_extend(b->check, &p->comes, items, n);
         return;
     }
-    simt_seen_join(b->check, &p->comes, releases_of(b, thread)); /* which most often says what came already */
+    simt_seen_join(b->check, &p->comes, releases_of(b, thread, reach)); /* which most often says what came already */
     simt_seen_add(b->check, &p->comes, &itself, 1);
 }
 
@@ -467,16 +484,30 @@ static bool has_failed(const struct strong *s, unsigned lane)
     return ((value_at(a, a->insn->d, lane) ^ s->expected[lane]) & mask) != 0;
 }
 
+static void pass_on(struct strong *s, unsigned lane, uint64_t key, unsigned reach, bool writes)
+{
+    const struct access *a = s->access;
+    bool fenced = writes && has_fence(a->block, (unsigned)a->warp->index * SIMT_WARP + lane, reach);
+    struct order_place *p = find(a->check, s->table[lane], key, fenced);
+    if (p && a->kind != ACCESS_WRITE) learn(s, lane, p);
+    if (p && writes) release(s, lane, p, reach, fenced);
+}
+
+/* Where fences of a block come with a value for its own threads. */
+static uint64_t place_of_block(const struct block *b, uint64_t key)
+{
+    return mixed(key ^ ((uint64_t)record_block(b->id) + 1) << 44) | 1;
+}
+
 static void follow(struct strong *s, unsigned lane)
 {
     const struct access *a = s->access;
     bool writes = a->kind != ACCESS_READ && !has_failed(s, lane);
-    bool fenced = writes && has_fence(a->block, (unsigned)a->warp->index * SIMT_WARP + lane);
+    unsigned reach = s->spot[lane] & SHARED_SPOT ? 1 : a->check->reaches;
     for (unsigned k = 0; k < s->places; k++) {
         uint64_t key = (s->spot[lane] >> s->log) + k + 1;
-        struct order_place *p = find(a->check, s->table[lane], key, fenced);
-        if (p && a->kind != ACCESS_WRITE) learn(s, lane, p);
-        if (p && writes) release(s, lane, p, fenced);
+        pass_on(s, lane, key, reach, writes);
+        if (reach > 1) pass_on(s, lane, place_of_block(a->block, key), 1, writes);
     }
 }
 
@@ -507,7 +538,7 @@ enum event simt_order_strong(struct access *a, uint32_t *m)
     uint16_t objects[SIMT_WARP];
     s.places = a->bytes >> s.log ? a->bytes >> s.log : 1;
     if (a->insn->flags & F_RELEASE) { /* what it does itself comes behind its fence */
-        simt_check_fence(a->block, a->warp, *m);
+        simt_check_fence(a->block, a->warp, *m, a->site->of_block ? 1 : c->reaches);
         a->me += (record)(a->block->now - record_time(a->me)) << TIME_AT;
     }
     simt_releases_find(a, *m, objects);

@@ -44,12 +44,13 @@ enum event simt_order_strong(struct access *a, uint32_t *m);
 bool simt_order_seen(const struct block *b, record r, unsigned thread, uint64_t spot, bool near);
 struct seen_set *simt_order_knows(const struct block *b, unsigned thread);
 void simt_order_learn(struct block *b, unsigned thread, struct seen_set *s);
-void simt_order_fence(struct block *b, unsigned warp, uint32_t m); /* theirs come behind what they have seen so far */
+/* Theirs come behind what they have seen so far. */
+void simt_order_fence(struct block *b, unsigned warp, uint32_t m, unsigned reach);
 /* By warp: lanes `to` come to know what any of `from` know; the same within a warp; all threads met; to a block of the
  * cluster. */
 void simt_order_share(struct block *b, const uint32_t *from, const uint32_t *to);
 void simt_order_share_lanes(struct block *b, const struct warp *w, uint32_t m);
-void simt_order_meet(struct block *b, bool fenced);
+void simt_order_meet(struct block *b, unsigned reach);
 void simt_order_pass(const struct block *b, struct block *to);
 void simt_order_start(struct block *b); /* a block begins */
 void simt_order_free(struct block *b);

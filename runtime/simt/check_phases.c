@@ -52,7 +52,7 @@ static void raise_by_fences(struct clock *c, const struct block *b, unsigned war
     uint32_t rank = b->worker->rank, *seen = c->seen + rank * b->clocks->threads + warp * SIMT_WARP, warp_time = 0;
     EACH_LANE(l, m)
     {
-        const struct fence f = simt_check_fence_of(b, warp * SIMT_WARP + l);
+        const struct fence f = simt_check_fence_of(b, warp * SIMT_WARP + l, 1);
         raise_to(&c->met[rank], f.block_time);
         raise_to(&seen[l], f.time);
         if (f.warp_time != warp_time) raise_warp_to(seen, f.warp_time);
@@ -241,7 +241,7 @@ void simt_phases_touch(const struct access *a, uint32_t m)
     struct block *b = a->block;
     bool arrives = simt_arrives(a->insn), releases = a->insn->flags & F_RELEASE || !simt_is_mbarrier(a->insn);
     uint32_t before = releases ? b->now : LAST_TIME; /* what comes with the arrival is all up to its time, or not */
-    if (arrives && releases) simt_check_fence(b, a->warp, m);
+    if (arrives && releases) simt_check_fence(b, a->warp, m, a->check->reaches);
     while (m) {
         uint64_t first = a->at[__builtin_ctz(m)], at = (uint32_t)first;
         uint32_t same = m & a->check->vectors->alike(a->at, first);

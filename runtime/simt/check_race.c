@@ -396,7 +396,7 @@ static void touch(const struct access *a, uint32_t m, bool shared)
         if (!(m = left)) return;
     }
     /* What may release something is recorded at once: who reads it may store there before the counters are poured. */
-    bool releases = a->block->fences || a->block->fenced;
+    bool releases = simt_check_fenced(a->block);
     if (!shared && a->kind == ACCESS_ATOMIC && a->bytes == 4 && !releases) {
         m = simt_counters_touch(a, m);
         if (!m) return;

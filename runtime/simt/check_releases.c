@@ -163,7 +163,7 @@ static uint64_t note_release(const struct access *a, unsigned lane, unsigned obj
     unsigned thread = (unsigned)a->warp->index * SIMT_WARP + lane, block = record_block(b->id);
     struct release r = {.thread = thread, .time = b->now, .site = record_site(a->me), .object = object};
     r.partly = b->meets_partly;
-    r.fence = simt_check_fence_of(b, thread);
+    r.fence = simt_check_fence_of(b, thread, 1);
     if (!r.fence.time && !r.fence.block_time) return 0;
     if (!b->log) return atomic_fetch_add(&c->releases, 1) + 1;
     if (!simt_check_want(b, &b->released, b->worker->warp_count * SIMT_WARP, sizeof *b->released)) return 0;
@@ -211,7 +211,7 @@ void simt_releases_find(const struct access *a, uint32_t m, uint16_t *objects)
 
 void simt_releases_write(const struct access *a, uint32_t m, const uint16_t *objects)
 {
-    if (a->block->fences || a->block->fenced) EACH_LANE(l, m) release(a, l, objects[l]);
+    if (simt_check_fenced(a->block)) EACH_LANE(l, m) release(a, l, objects[l]);
 }
 
 void simt_releases_read(const struct access *a, uint32_t m, const uint16_t *objects)

@@ -38,12 +38,13 @@ void simt_sync_start(struct block *b)
     if (b->now > FIRST_TIME) forget_meetings(b); /* in the block before, time went on when threads met */
     b->now = b->met = b->worker->quiet.time = FIRST_TIME;
     b->worker->quiet.me = b->id | (record)b->now << TIME_AT;
-    b->fence_before_barrier = false;
-    b->fenced = 0;
-    if (b->fences) memset(b->fence, 0, threads * sizeof *b->fence);
+    for (struct fences *f = b->fences; f < b->fences + MOST_REACHES; f++) {
+        if (f->some) memset(f->last, 0, threads * sizeof *f->last);
+        *f = (struct fences){.last = f->last};
+    }
     if (b->released) memset(b->released, 0, threads * sizeof *b->released);
     if (b->acquires) memset(b->acquired, 0, threads * sizeof *b->acquired);
-    b->fences = b->acquires = false;
+    b->acquires = false;
     simt_readers_meet(b);
     simt_order_start(b);
     simt_releases_start(b);
@@ -59,7 +60,7 @@ void simt_sync_free(struct block *b)
 {
     free(b->warps);
     for (int w = 0; w < 32; w++) free(b->lanes[w]);
-    free(b->fence);
+    for (int r = 0; r < MOST_REACHES; r++) free(b->fences[r].last);
     free(b->released);
     free(b->acquired);
     simt_readers_free(b);
@@ -117,16 +118,19 @@ bool simt_check_lanes_differ(const struct block *b, unsigned warp, unsigned lane
            (b->acquires && b->acquired[one] != b->acquired[two]) || memcmp(row[0], row[1], sizeof *row) != 0;
 }
 
-void simt_check_fence(struct block *b, struct warp *w, uint32_t m)
+void simt_check_fence(struct block *b, struct warp *w, uint32_t m, unsigned reach)
 {
     uint32_t threads = b->worker->warp_count * SIMT_WARP;
-    if (!simt_check_want(b, &b->fence, threads, sizeof *b->fence)) return;
-    b->fences = b->fence_before_barrier = true;
+    for (unsigned r = 0; r < reach; r++)
+        if (!simt_check_want(b, &b->fences[r].last, threads, sizeof *b->fences[r].last)) return;
     simt_readers_part(b);
     struct fence f = {tick(b), b->met, b->warp_met[w->index]};
     b->readers.since = b->now;
-    EACH_LANE(l, m) b->fence[(unsigned)w->index * SIMT_WARP + l] = f;
-    simt_order_fence(b, (unsigned)w->index, m);
+    for (struct fences *of = b->fences; of < b->fences + reach; of++) {
+        of->some = of->before_barrier = true;
+        EACH_LANE(l, m) of->last[(unsigned)w->index * SIMT_WARP + l] = f;
+    }
+    simt_order_fence(b, (unsigned)w->index, m, reach);
     b->warp_seen[w->index] = b->now;
 }
 
@@ -146,8 +150,8 @@ static void set_acquired(struct block *b, unsigned warp, uint32_t m, uint64_t mo
     EACH_LANE(l, m) b->acquired[warp * SIMT_WARP + l] = most;
 }
 
-/* All threads of the block met; fenced: and all had a fence before. */
-static void meet(struct block *b, bool fenced)
+/* All threads of the block met; reach: how far fences reach that they all stand behind; 0: there were none. */
+static void meet(struct block *b, unsigned reach)
 {
     struct worker *k = b->worker;
     b->met = tick(b);
@@ -158,8 +162,8 @@ static void meet(struct block *b, bool fenced)
     simt_bulk_met(b);
     simt_clocks_meet(b);
     for (uint32_t w = 0; w < k->warp_count; w++) b->warp_seen[w] = b->now;
-    if (fenced) b->fenced = b->met;
-    simt_order_meet(b, fenced);
+    for (unsigned r = 0; r < reach; r++) b->fences[r].met = b->met;
+    simt_order_meet(b, reach);
     if (!b->acquires) return;
     uint64_t most = 0;
     for (uint32_t w = 0; w < k->warp_count; w++) share_acquired(b, w, FULL, &most);
@@ -169,24 +173,33 @@ static void meet(struct block *b, bool fenced)
 /* At a barrier, a fence of any thread before it stands for all. */
 static void meet_at_barrier(struct block *b)
 {
-    meet(b, b->fence_before_barrier);
-    b->fence_before_barrier = false;
+    unsigned reach = 0;
+    for (; reach < b->check->reaches && b->fences[reach].before_barrier; reach++)
+        b->fences[reach].before_barrier = false;
+    meet(b, reach);
 }
 
 void simt_check_phase_met(struct block *b)
 {
     b->patterned = false;
-    meet(b, false);
+    meet(b, 0);
+}
+
+static bool have_all(const struct fences *f, const struct block *b, unsigned warp, uint32_t m)
+{
+    uint32_t since = later(b->met, b->warp_met[warp]);
+    EACH_LANE(l, f->some ? m : 0)
+    if (f->last[warp * SIMT_WARP + l].time < since) return false;
+    return f->some;
 }
 
 /* Had each of the lanes a fence since the warp met last? Then each releases what all did, as behind a barrier of the
- * block. */
-static bool are_fenced(const struct block *b, unsigned warp, uint32_t m)
+ * block. How far those reach; 0: not all had one. */
+static unsigned are_fenced(const struct block *b, unsigned warp, uint32_t m)
 {
-    uint32_t since = later(b->met, b->warp_met[warp]);
-    EACH_LANE(l, b->fences ? m : 0)
-    if (b->fence[warp * SIMT_WARP + l].time < since) return false;
-    return b->fences;
+    unsigned reach = 0;
+    while (reach < b->check->reaches && have_all(&b->fences[reach], b, warp, m)) reach++;
+    return reach;
 }
 
 /* The lanes that go with those: others of the warp that have ended. */
@@ -226,13 +239,15 @@ static void meet_warps(struct block *b, uint32_t now, const uint32_t *waiting)
 static void meet_some(struct block *b, uint32_t id, const uint32_t *here, const uint32_t *waiting)
 {
     struct worker *k = b->worker;
-    bool fenced = true, whole = true;
+    bool whole = true;
+    unsigned reach = b->check->reaches;
     simt_readers_part(b);
     simt_steady_leave(b);
     uint32_t now = b->readers.since = tick(b);
     simt_groups_part(b, 1);
     for (uint32_t w = 0; w < k->warp_count; w++) {
-        if (here[w]) fenced = fenced && are_fenced(b, w, here[w]);
+        unsigned fenced = here[w] ? are_fenced(b, w, here[w]) : reach;
+        if (fenced < reach) reach = fenced;
         if (waiting[w]) b->warp_seen[w] = now;
         whole = whole && (!waiting[w] || waiting[w] == k->warps[w].alive);
     }
@@ -242,7 +257,7 @@ static void meet_some(struct block *b, uint32_t id, const uint32_t *here, const 
         for (uint32_t w = 0; w < k->warp_count; w++) simt_clocks_arrive(b, id, w, with_ended(b, w, waiting[w]));
     simt_clocks_wait(b, id, waiting);
     b->meets_partly = true;
-    for (uint32_t w = 0; fenced && w < k->warp_count; w++) simt_order_fence(b, w, waiting[w]);
+    for (uint32_t w = 0; reach && w < k->warp_count; w++) simt_order_fence(b, w, waiting[w], reach);
 }
 
 void simt_check_arrive(struct block *b, struct warp *w, const struct insn *i, uint32_t m)
@@ -444,16 +459,16 @@ static void meet_lanes(struct block *b, struct warp *w, uint32_t group, uint32_t
     if (b->check->vectors->meet(b->lanes[w->index], group, now, known)) b->lanes_parted |= 1u << w->index;
     simt_groups_note_lanes(b, (unsigned)w->index, group, known);
     b->meets_partly = true;
-    if (are_fenced(b, (unsigned)w->index, group)) simt_order_fence(b, (unsigned)w->index, group);
+    unsigned reach = are_fenced(b, (unsigned)w->index, group);
+    if (reach) simt_order_fence(b, (unsigned)w->index, group, reach);
 }
 
 static void meet_warp(struct block *b, struct warp *w, uint32_t alive, uint32_t now)
 {
     unsigned warp = (unsigned)w->index;
-    if (are_fenced(b, warp, alive)) {
-        EACH_LANE(l, alive) b->fence[warp * SIMT_WARP + l].warp_time = now;
-        simt_order_fence(b, warp, alive);
-    }
+    unsigned reach = are_fenced(b, warp, alive);
+    for (unsigned r = 0; r < reach; r++) EACH_LANE(l, alive) b->fences[r].last[warp * SIMT_WARP + l].warp_time = now;
+    if (reach) simt_order_fence(b, warp, alive, reach);
     b->warp_met[w->index] = now;
     simt_shared_warp_met(b, w);
 }
@@ -461,7 +476,7 @@ static void meet_warp(struct block *b, struct warp *w, uint32_t alive, uint32_t 
 /* Is there no more to keep of meetings than that lanes of the block meet? */
 static bool meets_simply(const struct block *b)
 {
-    return !b->acquires && !b->clocks && !b->order && !b->fences;
+    return !b->acquires && !b->clocks && !b->order && !b->fences[0].some;
 }
 
 bool simt_check_meets_again(struct warp *w, const uint32_t *masks)

@@ -270,34 +270,51 @@ local function pair_of(a, b) return ("%d %d"):format(math.min(a, b), math.max(a,
 
 -- By place, the pairs of steps that race, "LINE LINE", and whether one of them is sure to be told of.
 local function races_of(p, strict)
-  local knows, fenced, comes, touched, pairs_of, found = {}, {}, {}, {}, {}, {}
-  local since = {} -- those that had a fence since their warp or block met
-  local blocks = {} -- fences since the block met
+  local knows, touched, pairs_of, found = {}, {}, {}, {}
+  -- By reach: 1, the block's threads; 2, all. The first are told apart where there is something to tell.
+  local narrow = false
+  for _, s in ipairs(p.steps) do narrow = narrow or (p.blocks > 1 and s.kind == "fence_block") end
+  local fenced, comes = { {}, {} }, { {}, {} }
+  local since = { {}, {} } -- those that had a fence since their warp or block met
+  local blocks = { {}, {} } -- fences since the block met
   for _, who in ipairs(p.threads) do knows[who] = {} end
   local ids = 0
   -- `to` come to know what `of` know; by default the same.
-  local function meet(of, fences, to)
+  local function meet(of, reach, to)
     local all = {}
     for _, who in ipairs(p.threads) do if of(who) then join(all, knows[who]) end end
     for _, who in ipairs(p.threads) do
       if (to or of)(who) then
         knows[who] = copy(all)
-        if fences then fenced[who] = copy(all) end
+        for n = 1, reach do fenced[n][who] = copy(all) end
       end
     end
   end
-  local function forget(of) for _, who in ipairs(p.threads) do if of(who) then since[who] = nil end end end
-  local function acquire(s) join(knows[s.who], comes[s.flag] or {}) end
+  local function forget(of)
+    for n = 1, 2 do
+      for _, who in ipairs(p.threads) do if of(who) then since[n][who] = nil end end
+    end
+  end
+  local function place(s, n) return n == 1 and s.flag .. " " .. s.who.block or s.flag end
+  local function acquire(s)
+    for n = narrow and 1 or 2, 2 do join(knows[s.who], comes[n][place(s, n)] or {}) end
+  end
   local function fence(s)
-    fenced[s.who] = copy(knows[s.who])
-    blocks[s.who.block] = true
-    since[s.who] = true
+    for n = 1, narrow and s.kind == "fence_block" and 1 or 2 do
+      fenced[n][s.who] = copy(knows[s.who])
+      blocks[n][s.who.block] = true
+      since[n][s.who] = true
+    end
   end
   local function release(s, updates)
-    if not updates then comes[s.flag] = nil end
-    if not fenced[s.who] then return end
-    comes[s.flag] = comes[s.flag] or {}
-    join(comes[s.flag], fenced[s.who])
+    for n = 1, 2 do
+      local at = place(s, n)
+      if not updates then comes[n][at] = nil end
+      if fenced[n][s.who] then
+        comes[n][at] = comes[n][at] or {}
+        join(comes[n][at], fenced[n][s.who])
+      end
+    end
   end
   local function touch(s)
     ids = ids + 1
@@ -351,30 +368,30 @@ local function races_of(p, strict)
       acquire(s)
     elseif kind == "barrier" then
       local function of(who) return who.block == s.block end
-      meet(of, blocks[s.block])
+      meet(of, blocks[2][s.block] and 2 or blocks[1][s.block] and 1 or 0)
       forget(of)
-      blocks[s.block] = nil
+      for n = 1, 2 do blocks[n][s.block] = nil end
     elseif kind == "warp" then
       local function of(who) return who.block == s.block and who.warp == s.warp end
-      meet(of)
+      meet(of, 0)
       forget(of)
     elseif kind == "some" then
       local function of(who) return who.block == s.block and who.warp ~= s.warp end
-      meet(of)
+      meet(of, 0)
       forget(of)
     elseif kind == "lanes" then
-      local fences, mask = true, s.mask
+      local reach, mask = 2, s.mask
       local function of(who) return who.block == s.block and who.warp == s.warp and s.mask >> who.lane & 1 == 1 end
       for _, who in ipairs(p.threads) do
         if of(who) then
           mask = mask & ~(1 << who.lane)
-          fences = fences and since[who]
+          reach = math.min(reach, since[2][who] and 2 or since[1][who] and 1 or 0)
         end
       end
-      meet(of, fences and mask == 0)
+      meet(of, mask == 0 and reach or 0)
     elseif kind == "arrive" then
       local function to(who) return who.block == s.block and who.warp == s.warp end
-      meet(function(who) return who.block == s.block and (who.warp == s.warp or who.warp == s.from) end, nil, to)
+      meet(function(who) return who.block == s.block and (who.warp == s.warp or who.warp == s.from) end, 0, to)
       forget(to)
     end
     if flag then knows[s.who][flag] = true end -- but not before: no release takes it along
