@@ -153,14 +153,14 @@ static int archive_newindex(lua_State *L)
 }
 
 /* One after the other in the file's order, and what was assigned under other names behind them. Upvalues: how many of
- * the file's names were passed, and the first error, which comes when all that can be read was visited. */
+ * the file's names were passed, one more among the others, and the first error, which comes when all that can be read
+ * was visited. */
 static int archive_next(lua_State *L)
 {
     lua_settop(L, 2);
     struct archive *a = check_archive(L); /* 3 */
     const lua_Integer count = (lua_Integer)lua_rawlen(L, 3);
     lua_Integer at = lua_tointeger(L, lua_upvalueindex(1));
-    const bool in_file = at < count;
     struct rt_error *e = lg_error_box(L);
     for (; at < count; lua_settop(L, 3)) {
         lua_pushinteger(L, ++at);
@@ -176,10 +176,12 @@ static int archive_next(lua_State *L)
         }
         rt_error_clear(e);
     }
-    if (in_file)
-        lua_pushnil(L);
+    if (at == count)
+        lua_pushnil(L); /* what was visited last is the file's */
     else
         lua_pushvalue(L, 2);
+    lua_pushinteger(L, count + 1);
+    lua_replace(L, lua_upvalueindex(1));
     while (lua_next(L, 1)) {
         lua_pushvalue(L, -2);
         bool others = lua_type(L, -1) != LUA_TSTRING || lua_rawget(L, 3) == LUA_TNIL;

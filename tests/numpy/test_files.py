@@ -162,6 +162,12 @@ def test_npz_members_are_read_when_they_are_asked_for(tmp_path):
       names = {}
       for name in pairs(t) do names[#names + 1] = name end
       print(table.concat(names, " "), tostring(t):match("more.*"))
+      t = gpu.load(d .. "x.npz", "cpu")
+      t.objects = nil
+      for i = 1, 60 do t["k" .. i] = i end                        -- before and behind t.last in Lua's table
+      local n = 0
+      for _ in pairs(t) do n = n + 1 end
+      assert(n == 63 and #t == 63)
       t = gpu.load(d .. "x.npz", "float32", "cpu")
       assert(t.first.dtype == "float32" and t.first.device == "cpu")
       t.first = "mine"
