@@ -98,6 +98,9 @@ end)
 local v = gpu.range(1, 4096, "float32")
 for _, op in ipairs(ops) do
   if op.arity == 1 then try(v[op.name], v) end
-  if op.arity == 2 then binary(op.name, v, v:copy()) end
+  if op.arity == 2 then
+    try(v[op.name], v, v:copy())
+    try(v[op.name], v, 2)
+  end
 end
 say("all functions of float32")

@@ -228,10 +228,10 @@ static bool from_cache(const struct rt_cache_key *key, size_t expressions, struc
     bool ok = entry.count == 3 + expressions && entry.fields[2].length == sizeof out->milliseconds;
     if (ok) {
         memcpy(&out->milliseconds, entry.fields[2].data, sizeof out->milliseconds);
-        out->image = rt_strdup(entry.fields[0].data);
+        out->ptx = rt_strdup(entry.fields[0].data);
         out->log = rt_strdup(entry.fields[1].data);
         out->lowered = rt_calloc(expressions + 1, sizeof *out->lowered);
-        ok = out->image && out->log && out->lowered;
+        ok = out->ptx && out->log && out->lowered;
         for (size_t i = 0; ok && i < expressions; i++) {
             ok = (out->lowered[i] = rt_strdup(entry.fields[3 + i].data)) != NULL;
             if (ok) out->lowered_count++;
@@ -246,12 +246,31 @@ static void to_cache(const struct rt_cache_key *key, const struct rt_nvrtc_resul
 {
     struct rt_cache_entry entry = {.count = 3 + r->lowered_count};
     if (entry.count > RT_CACHE_FIELDS) return;
-    entry.fields[0] = (struct rt_cache_field){r->image, strlen(r->image)};
+    entry.fields[0] = (struct rt_cache_field){r->ptx, strlen(r->ptx)};
     entry.fields[1] = (struct rt_cache_field){r->log, strlen(r->log)};
     entry.fields[2] = (struct rt_cache_field){(const char *)&r->milliseconds, sizeof r->milliseconds};
     for (size_t i = 0; i < r->lowered_count; i++)
         entry.fields[3 + i] = (struct rt_cache_field){r->lowered[i], strlen(r->lowered[i])};
     rt_cache_store(key, &entry);
+}
+
+/* Machine code lies under the PTX that a driver would make it of. */
+static void cubin_key(const char *ptx, int capability, struct rt_cache_key *key)
+{
+    struct rt_cache_hash h;
+    rt_cache_hash_start(&h);
+    rt_cache_hash_add(&h, "cubin 1", 7);
+    rt_cache_hash_add(&h, ptx, strlen(ptx));
+    rt_cache_hash_add(&h, &capability, sizeof capability);
+    rt_cache_hash_end(&h, key);
+}
+
+static void cubin_to_cache(int capability, const struct rt_nvrtc_result *r)
+{
+    struct rt_cache_key key;
+    struct rt_cache_entry entry = {.fields = {{r->cubin, r->cubin_size}}, .count = 1};
+    cubin_key(r->ptx, capability, &key);
+    rt_cache_store(&key, &entry);
 }
 
 static enum rt_status compilation_failed(const struct rt_program *p, const char *log, struct rt_error *e)
@@ -265,14 +284,15 @@ static enum rt_status compilation_failed(const struct rt_program *p, const char 
     return RT_COMPILE;
 }
 
-static enum rt_status compile(struct rt_program *p, const struct options *o, struct rt_nvrtc_result *out,
-                              struct rt_error *e)
+static enum rt_status compile(const struct rt_program *p, const struct options *o, bool cubin,
+                              struct rt_nvrtc_result *out, struct rt_error *e)
 {
     struct rt_nvrtc_job job = {.source = p->text,
                                .options = o->list,
                                .option_count = o->count,
                                .expressions = (const char *const *)p->instantiations,
-                               .expression_count = p->instantiation_count};
+                               .expression_count = p->instantiation_count,
+                               .want_cubin = cubin};
     enum rt_status status = rt_nvrtc_compile(&job, out, e);
     if (status != RT_OK || out->compiled) return status;
     status = compilation_failed(p, out->log, e);
@@ -280,15 +300,15 @@ static enum rt_status compile(struct rt_program *p, const struct options *o, str
     return status;
 }
 
-/* Takes image and log out of the result. */
+/* Takes PTX and log out of the result. */
 static enum rt_status take_result(struct rt_program *p, struct rt_nvrtc_result *r, struct rt_error *e)
 {
     struct rt_lowered *lowered = rt_calloc(r->lowered_count + 1, sizeof *lowered);
     if (!lowered) return no_memory(e);
     for (size_t i = 0; i < r->lowered_count; i++)
         lowered[i] = (struct rt_lowered){.expression = p->instantiations[i], .mangled = r->lowered[i]};
-    p->ptx = r->image;
-    r->image = NULL;
+    p->ptx = r->ptx;
+    r->ptx = NULL;
     p->compile_ms = r->milliseconds;
     p->log = rt_map_positions(r->log, p->name, p->first_line);
     enum rt_status status = p->log ? rt_signatures(p, lowered, r->lowered_count, e) : no_memory(e);
@@ -318,12 +338,16 @@ static enum rt_status fill(struct rt_device *d, struct rt_program *p, bool only_
     if (status != RT_OK) return status;
     hash_rest(p, &options, &info, &hash);
     rt_cache_hash_end(&hash, &key);
+    /* The PTX is the same then. */
+    const bool cubin = d->compiles_for == architecture;
+    if (cubin) snprintf(options.target, sizeof options.target, "--gpu-architecture=sm_%d%s", architecture, variant);
     p->cached = from_cache(&key, p->instantiation_count, &result);
     if (!p->cached && only_cached) return rt_fail(e, RT_MISSING, "%s is not in the disk cache", p->name);
     if (!p->cached) {
-        status = compile(p, &options, &result, e);
+        status = compile(p, &options, cubin, &result, e);
         if (status != RT_OK) return status;
         to_cache(&key, &result);
+        if (cubin) cubin_to_cache(architecture, &result);
     }
     status = take_result(p, &result, e);
     rt_nvrtc_result_clear(&result);
@@ -420,6 +444,18 @@ struct rt_program *rt_compile_cached(struct rt_device *d, const struct rt_source
     return make_program(d, source, true, e);
 }
 
+char *rt_cached_cubin(const struct rt_device *d, const struct rt_program *p)
+{
+    struct rt_cache_key key;
+    struct rt_cache_entry entry;
+    cubin_key(p->ptx, d->compute_major * 10 + d->compute_minor, &key);
+    if (!rt_cache_load(&key, &entry)) return NULL;
+    char *image = entry.count == 1 ? rt_alloc(entry.fields[0].length + 1) : NULL;
+    if (image) memcpy(image, entry.fields[0].data, entry.fields[0].length + 1);
+    free(entry.memory);
+    return image;
+}
+
 enum rt_status rt_compile_cubin(struct rt_device *d, const struct rt_program *p, char **image, size_t *size,
                                 struct rt_error *e)
 {
@@ -430,21 +466,11 @@ enum rt_status rt_compile_cubin(struct rt_device *d, const struct rt_program *p,
     snprintf(architecture, sizeof architecture, "sm_%d%s", own, own >= 90 && names_specific(p) ? "a" : "");
     enum rt_status status = make_options(p, architecture, &options, e);
     if (status != RT_OK) return status;
-    struct rt_nvrtc_job job = {.source = p->text,
-                               .options = options.list,
-                               .option_count = options.count,
-                               .expressions = (const char *const *)p->instantiations,
-                               .expression_count = p->instantiation_count,
-                               .want_cubin = true};
-    status = rt_nvrtc_compile(&job, &result, e);
+    status = compile(p, &options, true, &result, e);
     if (status != RT_OK) return status;
-    if (!result.compiled) {
-        status = compilation_failed(p, result.log, e);
-    } else {
-        *image = result.image;
-        *size = result.image_size;
-        result.image = NULL;
-    }
+    *image = result.cubin;
+    *size = result.cubin_size;
+    result.cubin = NULL;
     rt_nvrtc_result_clear(&result);
     return status;
 }

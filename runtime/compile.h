@@ -83,6 +83,11 @@ void rt_program_free(struct rt_program *p);
 enum rt_status rt_compile_cubin(struct rt_device *d, const struct rt_program *p, char **image, size_t *size,
                                 struct rt_error *e);
 
+/* Its machine code for the device's own architecture where the disk cache has it: what was compiled for simt while that
+ * compiles for such a GPU (struct rt_device) spares its driver to make it of PTX, which takes as long as NVRTC does.
+ * NULL: it has not. Release with free(). */
+char *rt_cached_cubin(const struct rt_device *d, const struct rt_program *p);
+
 /* A copy of a text of the compiler's or the device's in which positions in RT_SOURCE_NAME, written NAME(12), NAME:12 or
  * "line 12 of NAME", are those of the source: "cell 3:14". NULL: out of memory. Release with free(). */
 char *rt_map_positions(const char *text, const char *name, int first_line);

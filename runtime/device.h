@@ -43,7 +43,8 @@ struct rt_device {
     bool prints;               /* a GPU's: what its kernels print comes when it is waited for, which was not since */
     bool streams_busy;         /* other streams than the default one were given work since that was last waited for */
     int compute_major, compute_minor; /* compute capability; simt says 8.0 */
-    int compiles_for; /* of simt: kernels are compiled as for a GPU of this one, 90 for 9.0; 0: as simt needs them */
+    int compiles_for; /* of simt: kernels are compiled as for a GPU of this one, 90 for 9.0, with machine code;
+                         0: as simt needs them */
     int warp_size, multiprocessors, max_threads_per_block, max_block[3], max_grid[3];
     size_t max_shared_per_block; /* bytes, without opting in to more */
     size_t total_memory;         /* bytes */

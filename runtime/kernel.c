@@ -55,6 +55,15 @@ static enum rt_status load_cubin(struct rt_module *m, char *log, struct rt_error
     return result == CUDA_SUCCESS ? RT_OK : load_failed(m, result, log, e);
 }
 
+/* What the driver does not take is made of PTX. */
+static bool load_cached(struct rt_module *m, char *log)
+{
+    char *image = m->device->kind == RT_CUDA ? rt_cached_cubin(m->device, m->program) : NULL;
+    const bool loaded = image && load_image(m, image, log) == CUDA_SUCCESS;
+    free(image);
+    return loaded;
+}
+
 static enum rt_status load(struct rt_module *m, struct rt_error *e)
 {
     struct rt_device *d = m->device;
@@ -62,7 +71,7 @@ static enum rt_status load(struct rt_module *m, struct rt_error *e)
     if (status != RT_OK) return status;
     char *log = rt_alloc(LOG_SIZE);
     if (!log) return rt_fail(e, RT_NOMEM, "out of memory while loading kernels");
-    CUresult result = load_image(m, m->program->ptx, log);
+    CUresult result = load_cached(m, log) ? CUDA_SUCCESS : load_image(m, m->program->ptx, log);
     if (d->kind == RT_CUDA && (result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION || result == CUDA_ERROR_INVALID_PTX))
         status = load_cubin(m, log, e);
     else if (result != CUDA_SUCCESS)

@@ -147,7 +147,8 @@ void rt_nvrtc_result_clear(struct rt_nvrtc_result *r)
 {
     for (size_t i = 0; i < r->lowered_count; i++) free(r->lowered[i]);
     free(r->lowered);
-    free(r->image);
+    free(r->ptx);
+    free(r->cubin);
     free(r->log);
     *r = (struct rt_nvrtc_result){0};
 }
@@ -192,14 +193,24 @@ static enum rt_status take_log(nvrtcProgram program, struct rt_nvrtc_result *out
     return RT_OK;
 }
 
-static enum rt_status take_image(nvrtcProgram program, bool cubin, struct rt_nvrtc_result *out, struct rt_error *e)
+static enum rt_status take_ptx(nvrtcProgram program, struct rt_nvrtc_result *out, struct rt_error *e)
 {
-    nvrtcResult result =
-        cubin ? nvrtc.GetCUBINSize(program, &out->image_size) : nvrtc.GetPTXSize(program, &out->image_size);
+    size_t size;
+    nvrtcResult result = nvrtc.GetPTXSize(program, &size);
     if (result != NVRTC_SUCCESS) return refused(result, "NVRTC", e);
-    out->image = rt_calloc(out->image_size + 1, 1);
-    if (!out->image) return rt_fail(e, RT_NOMEM, "out of memory");
-    result = cubin ? nvrtc.GetCUBIN(program, out->image) : nvrtc.GetPTX(program, out->image);
+    out->ptx = rt_calloc(size + 1, 1);
+    if (!out->ptx) return rt_fail(e, RT_NOMEM, "out of memory");
+    result = nvrtc.GetPTX(program, out->ptx);
+    return result == NVRTC_SUCCESS ? RT_OK : refused(result, "NVRTC", e);
+}
+
+static enum rt_status take_cubin(nvrtcProgram program, struct rt_nvrtc_result *out, struct rt_error *e)
+{
+    nvrtcResult result = nvrtc.GetCUBINSize(program, &out->cubin_size);
+    if (result != NVRTC_SUCCESS) return refused(result, "NVRTC", e);
+    out->cubin = rt_calloc(out->cubin_size + 1, 1);
+    if (!out->cubin) return rt_fail(e, RT_NOMEM, "out of memory");
+    result = nvrtc.GetCUBIN(program, out->cubin);
     return result == NVRTC_SUCCESS ? RT_OK : refused(result, "NVRTC", e);
 }
 
@@ -250,7 +261,8 @@ static enum rt_status compile_with(const struct rt_nvrtc_job *job, const char *c
     out->compiled = c.result == NVRTC_SUCCESS;
     status = take_log(program, out, e);
     if (status == RT_OK && !out->compiled && !*out->log) status = refused(c.result, "NVRTC", e);
-    if (status == RT_OK && out->compiled) status = take_image(program, job->want_cubin, out, e);
+    if (status == RT_OK && out->compiled) status = take_ptx(program, out, e);
+    if (status == RT_OK && out->compiled && job->want_cubin) status = take_cubin(program, out, e);
     if (status == RT_OK && out->compiled) status = take_lowered(program, job, out, e);
     nvrtc.DestroyProgram(&program);
     if (status != RT_OK) rt_nvrtc_result_clear(out);

@@ -21,11 +21,12 @@ struct rt_nvrtc_job {
     size_t option_count;
     const char *const *expressions; /* kernels to instantiate */
     size_t expression_count;
-    bool want_cubin; /* machine code instead of PTX */
+    bool want_cubin; /* machine code, too: the options name the architecture of a GPU, such as sm_90 */
 };
 struct rt_nvrtc_result { /* release with rt_nvrtc_result_clear */
-    char *image;         /* PTX with its NUL, or a cubin */
-    size_t image_size;
+    char *ptx;
+    char *cubin; /* NULL where it was not wanted */
+    size_t cubin_size;
     char *log;      /* as NVRTC wrote it, "" when it wrote nothing */
     char **lowered; /* expression_count mangled names */
     size_t lowered_count;

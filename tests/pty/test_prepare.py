@@ -1,9 +1,11 @@
 """Kernels that are made before anybody needs them: by `lunarray prepare`, and beside a session that uses a GPU, for which
 the software GPU's driver stands in."""
 
+import hashlib
 import os
 import re
 import signal
+import struct
 import subprocess
 import time
 
@@ -37,6 +39,15 @@ def compiler():
 def kept(env):
     folder = env["LUNARRAY_CACHE_DIR"]
     return {name for name in os.listdir(folder) if not name.startswith(".")} if os.path.isdir(folder) else set()
+
+
+def cubins(env):
+    """How many files of the cache are machine code."""
+    count = 0
+    for name in kept(env):
+        with open(os.path.join(env["LUNARRAY_CACHE_DIR"], name), "rb") as f:
+            count += f.read(68)[64:] == b"\x7fELF"
+    return count
 
 
 def preparing(pid):
@@ -96,6 +107,7 @@ def test_first_uses_compile_nothing_afterwards(env):
     count = re.fullmatch(r"float32: (\d+) kernels\n", line)
     assert count and int(count[1]) > 100, line
     before = kept(env)
+    assert cubins(env) >= int(count[1]) // 2
     env["LUNARRAY_COMPILE"] = "background"
     run = subprocess.run([BINARY, "-e", FIRST], env=env, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
@@ -154,6 +166,37 @@ def test_not_beside_scripts(env, tmp_path):
     script.write_text("gpu.ones(3):sum() local f <close> = io.open('/proc/thread-self/children') print(f:read('a'))")
     run = subprocess.run([BINARY, str(script)], env={**env, **GPU}, capture_output=True, text=True)
     assert run.returncode == 0 and run.stdout.strip() == "", run.stdout + run.stderr
+
+
+def entry(*fields):
+    """A file of the cache."""
+    body = b"".join(struct.pack("<Q", len(field)) + field + b"\0" for field in fields)
+    return b"lunarra1" + struct.pack("<QQ", len(fields), len(body)) + hashlib.sha256(body).digest() + body
+
+
+def cubin_name(ptx, capability):
+    """That of the machine code that goes with the PTX."""
+    parts = (b"cubin 1", ptx.encode(), struct.pack("<i", capability))
+    return hashlib.sha256(b"".join(struct.pack("<Q", len(part)) + part for part in parts)).hexdigest()
+
+
+def test_machine_code_is_taken_before_ptx(env):
+    """Other PTX lies in the place of machine code, which the software GPU's driver does not take."""
+    code = """local k = gpu.kernel("__global__ void k(int *x) { *x = 4711; }") local x = gpu.zeros(1, "int32") k(1, 1)(x) print(x[1]) print(k.ptx)"""
+
+    def result(device):
+        run = subprocess.run([BINARY, "-e", code], env={**env, **GPU, "LUNARRAY_DEVICE": device}, capture_output=True, text=True)
+        assert run.returncode == 0, run.stderr
+        value, _, ptx = run.stdout.partition("\n")
+        return value, ptx[:-1]
+
+    value, ptx = result("cuda")
+    assert value == "4711" and ptx.count("4711") == 1
+    path = os.path.join(env["LUNARRAY_CACHE_DIR"], cubin_name(ptx, 80))
+    for image, wanted in ((ptx.replace("4711", "1234").encode(), "1234"), (b"\x7fELF and so on", "4711"), (b"", "4711")):
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as f:
+            f.write(entry(image))
+        assert result("cuda") == (wanted, ptx) and result("simt") == ("4711", ptx)
 
 
 @pytest.mark.skipif("asan" in BINARY, reason="it would take minutes")

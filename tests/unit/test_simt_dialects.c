@@ -26,7 +26,7 @@ static char *compile_for(int architecture, const char *source)
     struct rt_nvrtc_result r;
     if (rt_nvrtc_compile(&job, &r, &e) != RT_OK) FAIL("%s", e.text);
     if (!r.compiled) FAIL("%s", r.log);
-    char *ptx = rt_strdup(r.image);
+    char *ptx = rt_strdup(r.ptx);
     rt_nvrtc_result_clear(&r);
     return ptx;
 }
