@@ -237,7 +237,8 @@ static void FN(unpack)(const struct kn_fft_unpacking *u)
             const bool ends = !u->forward && k == 0; /* whose imaginary parts are 0, whatever is there */
             const T xi = ends ? 0 : x[1], yi = ends ? 0 : y[1];
             const T er = half * (x[0] + y[0]), ei = half * (xi - yi), dr = half * (x[0] - y[0]), di = half * (xi + yi);
-            const T ur = dr * wi + sign * (di * wr), ui = di * wi - sign * (dr * wr); /* w^k O, or i O */
+            const T ur = KN_ROUNDED(dr * wi) + sign * (di * wr),
+                    ui = KN_ROUNDED(di * wi) - sign * (dr * wr); /* w^k O, or i O */
             to[2 * k] = er + ur;
             to[2 * k + 1] = ei + ui;
             if (ends) continue;

@@ -4,6 +4,7 @@
 #ifdef KN_LEVEL
 #pragma GCC diagnostic ignored "-Wtype-limits" /* a < 0 of unsigned types, in expressions that serve all types */
 #include "kernels/loops.h"
+#include "kernels/loops_complex.h"
 #include "kernels/loops_emit.h"
 #include "kernels/loops_extreme.h"
 #include "kernels/loops_names.h"
@@ -24,6 +25,19 @@
     EMIT_1(id, C64, arity, rule, c64, uint32_t, floats)                                                                \
     EMIT_1(id, C128, arity, rule, c128, uint64_t, floats)
 #include "kernels/ops.def"
+
+#define COMPLEX_LOOPS(id, name)                                                                                        \
+    LOOP(mul_##id, name, name, OPERANDS_2(name, name), BODY(name, times_##name(a, b)))                                 \
+    LOOP(div_##id, name, name, OPERANDS_2(name, name), BODY(name, over_##name(a, b)))                                  \
+    LOOP(lerp_##id, name, name, OPERANDS_3(name, name), BODY(name, a + times_##name(c, b - a)))
+COMPLEX_LOOPS(C64, c64)
+COMPLEX_LOOPS(C128, c128)
+#define MUL_C64   mul_C64
+#define DIV_C64   div_C64
+#define LERP_C64  lerp_C64
+#define MUL_C128  mul_C128
+#define DIV_C128  div_C128
+#define LERP_C128 lerp_C128
 
 /* Loads and stores. MEMORY is the type in memory, TYPE the class's; get and put convert one value `v`. */
 #define LOAD(id, MEMORY, TYPE, get)                                                                                    \

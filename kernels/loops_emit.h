@@ -17,6 +17,14 @@ typedef double _Complex c128;
 #define SATURATED(TYPE, min, max, low, limit)                                                                          \
     (v >= limit ? (TYPE)max : v > low ? (TYPE)v : v != v ? (TYPE)0 : (TYPE)min)
 
+/* A product that is rounded before anything is added to it. */
+#if defined __GNUC__ && !defined __clang__ &&                                                                          \
+    __GNUC__ >= 12 /* the first that does otherwise, whatever -ffp-contract says */
+#define KN_ROUNDED(product) __builtin_assoc_barrier(product)
+#else
+#define KN_ROUNDED(product) (product)
+#endif
+
 /* One loop for each arity. FIRST is the type of operand 0, TYPE of the others, OUT of the result. */
 #define BODY(OUT, expression) ((OUT *)out)[i] = (OUT)(expression)
 #define LOOP(name, TYPE, COMPANION, operands, assignment)                                                              \

@@ -2,13 +2,8 @@
  * loops_fft_v4.c, which set KN_FFT_LEVEL to the name of their table. It is empty when compiled by itself. */
 #ifdef KN_FFT_LEVEL
 #include "kernels/fft.h"
+#include "kernels/loops_emit.h"
 #include <string.h>
-
-#if defined __clang__
-#define INDEPENDENT
-#else
-#define INDEPENDENT _Pragma("GCC ivdep")
-#endif
 
 #define IN(part, j)       part[(j)*apart + q]
 #define OUT_PART(part, k) to_##part[(k)*run + q]

@@ -3,8 +3,9 @@
 #ifdef KN_PRODUCT_LEVEL
 #include "kernels/loops.h"
 #include "kernels/product_loops.h"
-#include "kernels/loops_emit.h"
+#include "kernels/loops_complex.h"
 #include <string.h>
+#include "kernels/product_complex.h"
 #ifdef __AVX512F__
 #include <immintrin.h>
 #endif
@@ -13,7 +14,13 @@
 #define LONG_ROW 16   /* numbers that lie side by side in both factors are worth a loop of their own */
 
 /* W is what two numbers of type T are multiplied in: the product of two uint16_t may be more than an int holds. */
-#define TIMES(T, W, x, y) ((T)((W)(x) * (W)(y)))
+#define TIMES(T, W, x, y)       TIMES_##W(T, x, y)
+#define TIMES_uint32_t(T, x, y) ((T)((uint32_t)(x) * (uint32_t)(y)))
+#define TIMES_uint64_t(T, x, y) ((x) * (y))
+#define TIMES_float(T, x, y)    ((x) * (y))
+#define TIMES_double(T, x, y)   ((x) * (y))
+#define TIMES_c64(T, x, y)      times_c64(x, y)
+#define TIMES_c128(T, x, y)     times_c128(x, y)
 
 /* One element of the product. Whole numbers may be added in any order. */
 #define ONE_WHOLE(name, T, W)                                                                                          \
@@ -31,8 +38,8 @@
         SUM sums[4] = {0};                                                                                             \
         int64_t k = 0;                                                                                                 \
         for (; k + 4 <= inner; k += 4)                                                                                 \
-            for (int64_t i = 0; i < 4; i++) sums[i] += (SUM)(a[(k + i) * s] * b[(k + i) * t]);                         \
-        for (; k < inner; k++) sums[0] += (SUM)(a[k * s] * b[k * t]);                                                  \
+            for (int64_t i = 0; i < 4; i++) sums[i] += (SUM)TIMES(T, T, a[(k + i) * s], b[(k + i) * t]);               \
+        for (; k < inner; k++) sums[0] += (SUM)TIMES(T, T, a[k * s], b[k * t]);                                        \
         return (T)((sums[0] + sums[2]) + (sums[1] + sums[3]));                                                         \
     }
 
@@ -116,7 +123,7 @@
     case N:                                                                                                            \
         name##_##N(a, s, b, t, c, to, rows, inner);                                                                    \
         return;
-#define MULTIPLY(name, T, W)                                                                                           \
+#define MULTIPLY(name, T, W, IN_REGISTERS)                                                                             \
     FEW(name, T, W, 2)                                                                                                 \
     FEW(name, T, W, 3)                                                                                                 \
     FEW(name, T, W, 4)                                                                                                 \
@@ -137,6 +144,7 @@
                                         : name##_one(a + i * s[0], s[1], b + j * t[1], t[0], inner);                   \
             return;                                                                                                    \
         }                                                                                                              \
+        IN_REGISTERS(name)                                                                                             \
         switch (columns) {                                                                                             \
             FEW_CASE(name, 2)                                                                                          \
             FEW_CASE(name, 3)                                                                                          \
@@ -181,6 +189,13 @@
         }                                                                                                              \
     }
 #define ONE_BY_ONE(name)
+#define NO_COLUMNS(name)
+#define COLUMNS_BEFORE(name)                                                                                           \
+    if (t[1] == 1) {                                                                                                   \
+        const int64_t done = name##_columns(a, s, b, t[0], c, to, rows, inner, columns);                               \
+        if (done == columns) return;                                                                                   \
+        b += done, c += done, columns -= done;                                                                         \
+    }
 #ifndef __AVX2__
 #define FOUR_AT_ONCE(name)
 #else
@@ -262,20 +277,20 @@ static inline __attribute__((always_inline)) __m256 two_rows(const float *a, int
     ROW_WHOLE(name, T)                                                                                                 \
     FEW_WHOLE(name, T)                                                                                                 \
     DOTS(name, T, ONE_BY_ONE)                                                                                          \
-    MULTIPLY(name, T, W)
+    MULTIPLY(name, T, W, NO_COLUMNS)
 #define REAL(name, T)                                                                                                  \
     ONE_REAL(name, T, double)                                                                                          \
     ROW_REAL(name, T)                                                                                                  \
     FOUR_REAL(name, T)                                                                                                 \
     FEW_REAL(name, T)                                                                                                  \
     DOTS(name, T, FOUR_AT_ONCE)                                                                                        \
-    MULTIPLY(name, T, T)
+    MULTIPLY(name, T, T, NO_COLUMNS)
 #define COMPLEX(name, T)                                                                                               \
     ONE_REAL(name, T, T)                                                                                               \
     ROW_WHOLE(name, T)                                                                                                 \
     FEW_WHOLE(name, T)                                                                                                 \
     DOTS(name, T, ONE_BY_ONE)                                                                                          \
-    MULTIPLY(name, T, T)
+    MULTIPLY(name, T, T, COLUMNS_BEFORE)
 WHOLE(bits_8, uint8_t, uint32_t)
 WHOLE(bits_16, uint16_t, uint32_t)
 WHOLE(bits_32, uint32_t, uint32_t)

@@ -1,6 +1,7 @@
 /* Logarithms, exponentials and sines of complex numbers: both parts against long double, of logarithms near the circle
- * of numbers where they have no real part, of all magnitudes, and of zeros, infinities and NaN; and the same bits in
- * every layout and with every instruction set. */
+ * of numbers where they have no real part, of all magnitudes, and of zeros, infinities and NaN; products, each part of
+ * single operations; and the same bits in every layout and with every instruction set. */
+#include "kernels/fft.h"
 #include "tests/unit/levels.h"
 #include "tests/unit/ops_reference.h"
 
@@ -130,6 +131,105 @@ TEST(exponentials_and_sines_of_complex_numbers)
         }
 }
 
+/* ---- products ---- */
+
+#define FNV_PRIME 0x100000001b3u
+
+/* Random numbers whose products are rounded. */
+static struct rt_array fractions(enum rt_dtype t, int ndim, const int64_t *shape, uint32_t seed)
+{
+    struct rt_array a = {0};
+    OK(rt_array_new(test_device(), t, ndim, shape, &a, e));
+    for (int64_t i = 0; i < rt_array_size(&a); i++) {
+        double parts[2];
+        for (int p = 0; p < 2; p++) parts[p] = (random_bits(&seed) + random_bits(&seed) * 0x1p-24) * 0x1p-24 - 0.5;
+        rt_store_complex(t, element(&a, i), (struct rt_complex){parts[0], parts[1]});
+    }
+    return a;
+}
+
+static double rounded(enum rt_dtype t, double v)
+{
+    return t == RT_COMPLEX64 ? (float)v : v;
+}
+
+/* sum + x * y, rounded where single operations are. */
+static struct rt_complex plus_product(enum rt_dtype t, struct rt_complex sum, struct rt_complex x, struct rt_complex y)
+{
+    double re = rounded(t, rounded(t, x.re * y.re) - rounded(t, x.im * y.im));
+    double im = rounded(t, rounded(t, x.re * y.im) + rounded(t, x.im * y.re));
+    return (struct rt_complex){rounded(t, sum.re + re), rounded(t, sum.im + im)};
+}
+
+static void check_bits(enum rt_dtype t, const struct rt_array *out, int64_t i, struct rt_complex want)
+{
+    struct rt_complex got = rt_load_complex(t, element(out, i));
+    if (got.re != want.re || got.im != want.im)
+        FAIL("%s [%lld]: %a %+ai, expected %a %+ai", rt_dtypes[t].name, (long long)i, got.re, got.im, want.re, want.im);
+}
+
+/* Of so many columns, in whole registers and not, of rows that are taken several at a time and one by one. */
+static void check_products(enum rt_dtype t, int64_t rows, int64_t inner, int64_t columns)
+{
+    ARRAYS a = fractions(t, 2, (int64_t[]){rows, inner}, 1), b = fractions(t, 2, (int64_t[]){inner, columns}, 2);
+    ARRAYS out = {0};
+    OK(kn_matmul(&a, &b, &out, e));
+    for (int64_t i = 0; i < rows * columns; i++) {
+        struct rt_complex sum = {0};
+        for (int64_t k = 0; k < inner; k++)
+            sum = plus_product(t, sum, rt_load_complex(t, element(&a, i / columns * inner + k)),
+                               rt_load_complex(t, element(&b, k * columns + i % columns)));
+        check_bits(t, &out, i, sum);
+    }
+}
+
+TEST(products_are_of_single_operations)
+{
+    for (enum rt_dtype t = RT_COMPLEX64; t <= RT_COMPLEX128; t++) {
+        const int64_t n = 1001;
+        ARRAYS a = fractions(t, 1, &n, 1), b = fractions(t, 1, &n, 2), out = {0};
+        OK(kn_apply(KN_MUL, (struct kn_operand[]){of_array(&a), of_array(&b)}, &out, e));
+        for (int64_t i = 0; i < n; i++)
+            check_bits(t, &out, i,
+                       plus_product(t, (struct rt_complex){0}, rt_load_complex(t, element(&a, i)),
+                                    rt_load_complex(t, element(&b, i))));
+        for (int64_t columns = 2; columns < 40; columns++) check_products(t, columns % 6 + 1, columns % 9 + 1, columns);
+    }
+}
+
+static uint64_t with_bits(uint64_t sum, struct rt_array *out)
+{
+    const unsigned char *p = rt_array_host(out);
+    for (int64_t i = 0; i < rt_array_size(out) * rt_dtypes[out->dtype].size; i++) sum = (sum ^ p[i]) * FNV_PRIME;
+    rt_array_release(out);
+    return sum;
+}
+
+static uint64_t bits_of_products(void)
+{
+    uint64_t sum = 0xcbf29ce484222325u;
+    for (enum rt_dtype t = RT_COMPLEX64; t <= RT_COMPLEX128; t++) {
+        const int64_t n = 900, square[] = {30, 30};
+        ARRAYS a = fractions(t, 1, &n, 1), b = fractions(t, 1, &n, 2), c = fractions(t, 1, &n, 3);
+        ARRAYS m = fractions(t, 2, square, 4), v = {0};
+        struct kn_operand args[] = {of_array(&a), of_array(&b), of_array(&c)};
+        static const enum kn_op ops[] = {KN_MUL, KN_DIV, KN_LERP, KN_SQUARE, KN_RECIPROCAL};
+        struct rt_array out = {0};
+        for (size_t k = 0; k < sizeof ops / sizeof *ops; k++, sum = with_bits(sum, &out))
+            OK(kn_apply(ops[k], args, &out, e));
+        OK(rt_array_slice(&a, 0, 0, 30, 1, &v, e));
+        OK(kn_matmul(&m, &v, &out, e));
+        sum = with_bits(sum, &out);
+        OK(kn_matmul(&v, &m, &out, e));
+        sum = with_bits(sum, &out);
+        ARRAYS real = test_array(rt_real_of(t), 1, &n, 5, false);
+        for (int64_t i = 0; i < n; i++) rt_store_double(real.dtype, element(&real, i), sin((double)i));
+        OK(kn_fft(KN_RFFT, &real, 0, n, 1, &out, e));
+        sum = with_bits(sum, &out);
+    }
+    return sum;
+}
+
 static uint64_t bits_of_all(void)
 {
     uint64_t sum = 0xcbf29ce484222325u;
@@ -144,7 +244,7 @@ static uint64_t bits_of_all(void)
                 for (int p = 0; p < 2; p++) {
                     uint64_t bits = 0x7ff8u; /* NaN is one number, whatever its bits */
                     if (!isnan(parts[p])) memcpy(&bits, &parts[p], sizeof bits);
-                    sum = (sum ^ bits) * 0x100000001b3u;
+                    sum = (sum ^ bits) * FNV_PRIME;
                 }
             }
         }
@@ -154,4 +254,5 @@ static uint64_t bits_of_all(void)
 TEST(they_give_the_same_bits_with_every_instruction_set)
 {
     check_levels(bits_of_all);
+    check_levels(bits_of_products);
 }

@@ -1,0 +1,88 @@
+/* Columns of products of complex matrices, as many at a time as registers hold: sums of some rows stay there. To the
+ * bits of loops over single numbers: parts are multiplied and added as C does it, products in order. Included by
+ * loops_product.c alone. */
+#ifndef KN_PRODUCT_COMPLEX_H
+#define KN_PRODUCT_COMPLEX_H
+
+#if defined __AVX512F__
+#define WIDE 64 /* bytes of a register */
+#elif defined __AVX2__
+#define WIDE 32
+#else
+#define WIDE 16
+#endif
+#define ROWS_AT_ONCE 4
+
+#define PAIRS_2      1, 0
+#define PAIRS_4      PAIRS_2, 3, 2
+#define PAIRS_8      PAIRS_4, 5, 4, 7, 6
+#define PAIRS_16     PAIRS_8, 9, 8, 11, 10, 13, 12, 15, 14
+#if WIDE == 64
+#define PAIRS_float  PAIRS_16
+#define PAIRS_double PAIRS_8
+#elif WIDE == 32
+#define PAIRS_float  PAIRS_8
+#define PAIRS_double PAIRS_4
+#else
+#define PAIRS_float  PAIRS_4
+#define PAIRS_double PAIRS_2
+#endif
+
+/* R rows of a, `row` numbers apart, times V registers of each row of b, `line` apart. The product of x and y is
+ * re(x) * y + im(x) * iy, where iy has minus the imaginary part of y and then its real part. */
+#define COMPLEX_TILE(name, PART, R, V)                                                                                 \
+    static inline __attribute__((always_inline)) void name##_tile_##R##_##V(                                           \
+        const PART *a, int64_t row, int64_t step, const PART *b, int64_t line, PART *c, int64_t to, int64_t inner)     \
+    {                                                                                                                  \
+        name##_wide sums[R][V] = {0}, y[V], turned[V];                                                                 \
+        for (int64_t k = 0; k < inner; k++) {                                                                          \
+            _Pragma("GCC unroll 4") for (int v = 0; v < V; v++)                                                        \
+            {                                                                                                          \
+                memcpy(&y[v], b + 2 * k * line + v * name##_parts, WIDE);                                              \
+                turned[v] = __builtin_shufflevector(y[v], y[v], PAIRS_##PART) * name##_signs();                        \
+            }                                                                                                          \
+            _Pragma("GCC unroll 4") for (int r = 0; r < R; r++)                                                        \
+            {                                                                                                          \
+                const PART *x = a + 2 * (r * row + k * step);                                                          \
+                _Pragma("GCC unroll 4") for (int v = 0; v < V; v++) sums[r][v] += x[0] * y[v] + x[1] * turned[v];      \
+            }                                                                                                          \
+        }                                                                                                              \
+        _Pragma("GCC unroll 4") for (int r = 0; r < R; r++) memcpy(c + 2 * r * to, sums[r], sizeof sums[r]);           \
+    }
+/* As many columns as there are in whole registers, one behind the other; returns how many that are. */
+#define COMPLEX_COLUMNS(name, PART)                                                                                    \
+    enum { name##_parts = WIDE / sizeof(PART) };                                                                       \
+    typedef PART name##_wide __attribute__((vector_size(WIDE)));                                                       \
+    static inline __attribute__((always_inline)) name##_wide name##_signs(void)                                        \
+    {                                                                                                                  \
+        name##_wide signs;                                                                                             \
+        for (int i = 0; i < name##_parts; i++) signs[i] = i % 2 ? 1 : -1;                                              \
+        return signs;                                                                                                  \
+    }                                                                                                                  \
+    COMPLEX_TILE(name, PART, 4, 2)                                                                                     \
+    COMPLEX_TILE(name, PART, 4, 1)                                                                                     \
+    COMPLEX_TILE(name, PART, 1, 2)                                                                                     \
+    COMPLEX_TILE(name, PART, 1, 1)                                                                                     \
+    static int64_t name##_columns(const void *pa, const int64_t s[2], const void *pb, int64_t line, void *pc,          \
+                                  int64_t to, int64_t rows, int64_t inner, int64_t columns)                            \
+    {                                                                                                                  \
+        const PART *a = pa, *b = pb;                                                                                   \
+        PART *c = pc;                                                                                                  \
+        const int64_t each = name##_parts / 2;                                                                         \
+        int64_t j = 0;                                                                                                 \
+        for (int64_t wide; j + each <= columns; j += wide) {                                                           \
+            int64_t i = 0;                                                                                             \
+            wide = j + 2 * each <= columns ? 2 * each : each;                                                          \
+            for (; i + ROWS_AT_ONCE <= rows; i += ROWS_AT_ONCE)                                                        \
+                (wide == each ? name##_tile_4_1 : name##_tile_4_2)(a + 2 * i * s[0], s[0], s[1], b + 2 * j, line,      \
+                                                                   c + 2 * (i * to + j), to, inner);                   \
+            for (; i < rows; i++)                                                                                      \
+                (wide == each ? name##_tile_1_1 : name##_tile_1_2)(a + 2 * i * s[0], s[0], s[1], b + 2 * j, line,      \
+                                                                   c + 2 * (i * to + j), to, inner);                   \
+        }                                                                                                              \
+        return j;                                                                                                      \
+    }
+COMPLEX_COLUMNS(complex_64, float)
+COMPLEX_COLUMNS(complex_128, double)
+
+#endif
