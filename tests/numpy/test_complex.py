@@ -183,7 +183,7 @@ def test_files(tmp_path, dtype):
         assert(a:equal(f) and a:equal(z.a) and z.b.size == 0 and a.dtype == 'complex{8 * a.dtype.itemsize}')
         if ('{dtype}'):find('<') then assert(gpu.load(d .. 'a.npy', {{map = true, device = 'cpu'}}):to(a.device):equal(a)) end
         gpu.save(d .. 'b.npy', a.T) gpu.save(d .. 'b.npz', {{a = a}})
-        assert(not pcall(gpu.save, d .. 'b.csv', a[1]) and not pcall(gpu.save, d .. 'b.json', a))""")
+        assert(not pcall(gpu.save, d .. 'b.json', a))""")
     subprocess.run([LUNARRAY, str(lua)], check=True, timeout=200)
     b = np.load(tmp_path / "b.npy")
     assert b.dtype == a.dtype.newbyteorder("=") and np.array_equal(b, a.T)
