@@ -440,7 +440,8 @@ static inline bool ref_together(struct ref_run *r, struct ref_thread *warp, uint
             if (group >> k & 1) yes |= (uint32_t)(in[k][0] & 1) << k, same |= (uint32_t)(in[k][0] == in[l][0]) << k;
         if (!strcmp(i->in->opcode, "shfl")) {
             uint32_t from = ref_shuffle_source(i, l, (uint32_t)in[l][1], (uint32_t)in[l][2], &p);
-            v = in[group >> from & 1 ? from : l][0];
+            bool exists = warp[l].linear / 32 * 32 + from < r->thread_count; /* else it gives 0 */
+            v = in[group >> from & 1 || !exists ? from : l][0];
         } else if (!strcmp(i->in->opcode, "vote")) {
             v = ref_word(i->in, "ballot") ? yes
                 : ref_word(i->in, "all")  ? yes == group
