@@ -130,7 +130,8 @@ static void find_before(const struct decoder *d)
 {
     struct flow *w = d->flow;
     memset(w->seen, 0, w->count * sizeof *w->seen);
-    lead(w, w->seen, NO_BLOCK, 0); /* the function's start */
+    for (uint32_t b = 0; b < w->count; b++) w->before[b] = NO_BLOCK; /* nothing may lead to it */
+    lead(w, w->seen, NO_BLOCK, 0);                                   /* the function's start */
     for (uint32_t b = 0; b < w->count; b++) {
         lead(w, w->seen, b, block_at(d, b)->next);
         lead(w, w->seen, b, block_at(d, b)->taken);

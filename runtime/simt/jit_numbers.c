@@ -138,10 +138,10 @@ static int scale_of(const struct jit *j, const struct jit_insn *n)
 }
 
 /* ---- products ---- */
-/* Which operand is a constant, -1: none. */
+/* Which operand is a constant, of two the second, as scale_of() has it; -1: none. */
 static int constant_of(const struct jit *j, const struct jit_insn *n)
 {
-    return form_of(j, n, 0).kind == FORM_CONST ? 0 : form_of(j, n, 1).kind == FORM_CONST ? 1 : -1;
+    return form_of(j, n, 1).kind == FORM_CONST ? 1 : form_of(j, n, 0).kind == FORM_CONST ? 0 : -1;
 }
 
 /* reg = from * value */

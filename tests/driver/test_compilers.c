@@ -67,6 +67,50 @@ TEST(lanes_meet_at_the_end_of_a_loop_that_stands_before_it)
     stop();
 }
 
+/* Blocks that nothing leads to, which are left where all else is in order. What they compute from is not known. */
+TEST(blocks_that_nothing_leads_to)
+{
+    start();
+    CUmodule m = load_text(HEAD ".visible .entry k(\n\t.param .u64 p,\n\t.param .u32 n\n)\n{\n"
+                                "\t.reg .pred %p<3>;\n\t.reg .b32 %r<8>;\n\t.reg .b64 %rd<4>;\n\n"
+                                "\tld.param.u64 %rd1, [p];\n\tld.param.u32 %r6, [n];\n\tmov.u32 %r1, 0;\n"
+                                "\tmov.u32 %r2, %tid.x;\n\tmov.u32 %r5, 0;\n"
+                                "$L__BB0_1:\n\tmul.wide.s32 %rd2, %r5, 4;\n\tadd.s64 %rd3, %rd1, %rd2;\n"
+                                "\tst.global.u32 [%rd3+4], %r1;\n\tadd.s32 %r1, %r1, 1;\n"
+                                "\tsetp.lt.s32 %p1, %r1, %r6;\n\t@%p1 bra $L__BB0_1;\n\tret;\n"
+                                "$L__BB0_2:\n\tadd.s32 %r5, %r2, 1;\n\tbra $L__BB0_1;\n}\n");
+    CUdeviceptr x;
+    int n = 8, out[2];
+    OK(cuMemAlloc(&x, sizeof out));
+    OK(cuLaunchKernel(function_of(m, "k"), 1, 1, 1, 1, 1, 1, 0, NULL, (void *[]){&x, &n}, NULL));
+    OK(cuMemcpyDtoH(out, x, sizeof out));
+    CHECK_INT(out[1], n - 1);
+    stop();
+}
+
+/* An index that is a constant in a loop and holds something else behind it. */
+TEST(products_of_constants_in_addresses)
+{
+    start();
+    CUmodule m = load_text(HEAD ".visible .entry k(\n\t.param .u64 p,\n\t.param .u32 n\n)\n{\n"
+                                "\t.reg .pred %p<3>;\n\t.reg .b32 %r<8>;\n\t.reg .b64 %rd<4>;\n\n"
+                                "\tld.param.u64 %rd1, [p];\n\tld.param.u32 %r6, [n];\n\tmov.u32 %r1, 0;\n"
+                                "\tmov.u32 %r5, 3;\n"
+                                "$L__BB0_1:\n\tmul.wide.s32 %rd2, %r5, 4;\n\tadd.s64 %rd3, %rd1, %rd2;\n"
+                                "\tst.global.u32 [%rd3], %r1;\n\tadd.s32 %r1, %r1, 1;\n"
+                                "\tsetp.lt.s32 %p1, %r1, %r6;\n\t@%p1 bra $L__BB0_1;\n"
+                                "\tsetp.gt.s32 %p2, %r6, 100;\n\t@%p2 bra $L__BB0_2;\n\tret;\n"
+                                "$L__BB0_2:\n\tadd.s32 %r5, %r1, 1;\n\tret;\n}\n");
+    CUdeviceptr x;
+    int n = 8, out[8];
+    OK(cuMemAlloc(&x, sizeof out));
+    OK(cuMemsetD32(x, 100, 8));
+    OK(cuLaunchKernel(function_of(m, "k"), 1, 1, 1, 1, 1, 1, 0, NULL, (void *[]){&x, &n}, NULL));
+    OK(cuMemcpyDtoH(out, x, sizeof out));
+    for (int i = 0; i < 8; i++) CHECK_INT(out[i], i == 3 ? n - 1 : 100);
+    stop();
+}
+
 /* Parts of a parameter by a register that holds its address, of one or of either parameter. */
 TEST(parameters_by_a_register)
 {

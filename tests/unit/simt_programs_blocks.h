@@ -108,6 +108,13 @@ static inline void gen_party(struct gen *g)
     g->depth--;
     g->together = together;
 }
+/* An index that is a constant where it stands, in a register that holds others elsewhere. */
+static inline void gen_fixed_load(struct gen *g)
+{
+    gen_put(
+        g, "mov.u32 %%i0, %u; mul.wide.s32 %%a0, %%i0, %u; add.s64 %%a0, %%in, %%a0; ld.global.u32 %%r%u, [%%a0+%u];\n",
+        gen_random(g, 100), 4u << gen_random(g, 2), gen_random(g, 10), 4 * gen_random(g, 10));
+}
 static inline void gen_early_return(struct gen *g)
 {
     uint32_t p = gen_random(g, 5);
@@ -125,6 +132,8 @@ static inline bool gen_block_statement(struct gen *g)
         gen_graph(g);
     else if (k < 24 && g->together && g->depth < 3)
         gen_party(g);
+    else if (k < 26 && !g->in_function)
+        gen_fixed_load(g);
     else
         return false;
     return true;

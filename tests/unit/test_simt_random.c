@@ -1,6 +1,6 @@
 /* Random programs by the software GPU, with each instruction set and as generated code, and by the reference
  * interpreter: always the same ones. LUNARRAY_SEED=n[:statements] runs and prints one program; LUNARRAY_SECONDS=s goes
- * on for so long, from a seed of the clock. */
+ * on for so long, from that seed or one of the clock. */
 #include <time.h>
 #include "tests/unit/simt_programs_run.h"
 #include "tests/unit/test.h"
@@ -47,8 +47,8 @@ static void search(bool blocks)
         }
         seed++;
         programs++;
-    } while (!one && (longer ? seconds() < end : programs < PROGRAMS));
-    if (one) printf("%s", g.text);
+    } while (longer ? seconds() < end : !one && programs < PROGRAMS);
+    if (one && !longer) printf("%s", g.text);
     printf("# %ld programs\n", programs);
     free(m);
 }
