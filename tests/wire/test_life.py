@@ -1,4 +1,5 @@
 """The kernel's beginning and end: connection files, encryption, shutdown, signals, its parent's death, installing."""
+import glob
 import os
 import signal
 import subprocess
@@ -51,6 +52,45 @@ def test_signals_that_end_it(fresh, number):
     k.client.begin("while true do end")
     k.process.send_signal(number)
     assert k.wait() == 0
+
+
+def until(condition):
+    end = time.monotonic() + TIMEOUT
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("kill", [False, True])
+def test_what_makes_kernels_beside_it_ends_with_it(fresh, kill):
+    """The software GPU's driver stands in for a GPU's; tests/pty/test_prepare.py has the rest."""
+    driver = os.path.join(os.path.dirname(BINARY), "libcuda-simt.so")
+    k = fresh(LUNARRAY_CUDA=driver, LUNARRAY_DEVICE="", LUNARRAY_COMPILE="background")
+    started = []
+
+    def begun():
+        started[:] = [child for path in glob.glob(f"/proc/{k.process.pid}/task/*/children") for child in open(path).read().split()]
+        return bool(started)
+
+    k.client.execute("x = 1 + 1")
+    assert not begun()
+    k.client.execute("gpu.ones(3)")
+    until(begun)
+    if kill:
+        k.process.kill()
+        k.process.wait()
+    else:
+        assert k.client.ask("shutdown_request", {"restart": False}, "control")[0]["status"] == "ok"
+        assert k.wait() == 0
+
+    def ended():
+        try:
+            with open(f"/proc/{started[0]}/stat") as f:
+                return f.read().rpartition(")")[2].split()[0] == "Z"
+        except FileNotFoundError:
+            return True
+
+    until(ended)
 
 
 def test_it_ends_with_its_parent(fresh, tmp_path):
