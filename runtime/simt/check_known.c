@@ -4,6 +4,7 @@
  * of them, a load that of a reader. A reader that is recorded here needs no note in check_readers.c, since it gives way
  * only to what comes behind it. */
 #include "runtime/simt/check_lines.h"
+#include "runtime/simt/check_links.h"
 #include "runtime/simt/check_pairs.h"
 
 struct knower { /* lanes of a warp */
@@ -12,9 +13,10 @@ struct knower { /* lanes of a warp */
     uint64_t at;
     unsigned warp, lane;
     uint32_t met, warp_met;
-    const uint32_t *warps;       /* by warp: before when all is ordered before what this one does */
-    const uint32_t (*lanes)[32]; /* likewise, by lane and lane */
-    bool knows_more;             /* than these say */
+    const uint32_t *warps;        /* by warp: before when all is ordered before what this one does */
+    const uint32_t (*lanes)[32];  /* likewise, by lane and lane */
+    bool knows_more;              /* than these say */
+    const struct seen_set *knows; /* the lane: what is among that; NULL: nothing */
 };
 
 bool simt_knows_some(const struct block *b, unsigned warp)
@@ -35,6 +37,7 @@ static inline bool is_behind(const struct knower *x, record r, record me, bool m
         if (time < x->met) return true;
     }
     if (!x->knows_more) return false;
+    if (x->knows && seen_lately(x->knows, r)) return true;
     return must ? simt_check_ordered(b, r, x->warp, x->lane, x->at)
                 : simt_check_surely_ordered(b, r, x->warp, x->lane, x->at);
 }
@@ -211,6 +214,7 @@ uint32_t simt_race_known(const struct access *a, uint32_t m)
     {
         x.lane = lane;
         x.at = a->at[lane];
+        if (a->block->order) x.knows = a->block->order[x.warp * SIMT_WARP + lane].knows;
         if (!held || x.at / LINE != number) {
             struct line *l = global_line(a, x.at);
             if (!made(a, l != NULL)) break;

@@ -28,6 +28,7 @@ struct order_place {
     uint64_t key;           /* 0: free */
     struct seen_set *comes; /* with the value */
     uint64_t last;          /* an item: the last strong access that released, which comes, too; 0: none */
+    uint32_t object, bytes; /* the number of accesses of so many bytes; 0: not found out yet */
 };
 
 uint64_t simt_order_spot(const struct block *owner, uint64_t offset)
@@ -74,16 +75,6 @@ static void empty(struct table *t)
 }
 
 /* ---- what threads know ---- */
-struct behind {                /* its last fence, of a reach */
-    struct seen_set *fenced;   /* what came before, but for what the block's barriers ordered */
-    struct seen_set *releases; /* `fenced` and what the fence itself ordered; NULL: it is to be made */
-    struct fence fence;        /* of `releases` */
-};
-struct order { /* of a thread */
-    struct seen_set *knows;
-    struct behind behind[MOST_REACHES];
-};
-
 static struct order *order_of(struct block *b, unsigned thread)
 {
     if (!b->order) b->order = rt_calloc(b->worker->warp_count * SIMT_WARP, sizeof *b->order);
@@ -283,7 +274,7 @@ static bool has_fence(struct block *b, unsigned thread, unsigned reach)
 }
 
 /* What its last fence itself ordered; how many items. */
-static size_t fence_items(const struct block *b, unsigned thread, struct fence f, uint64_t items[3])
+static inline size_t fence_items(const struct block *b, unsigned thread, struct fence f, uint64_t items[3])
 {
     unsigned block = record_block(b->id);
     size_t n = 0;
@@ -424,8 +415,11 @@ static void release(struct strong *s, unsigned lane, struct order_place *p, unsi
         return;
     }
     uint32_t now = b->now < LAST_TIME ? b->now + 1 : LAST_TIME;
-    unsigned object = object_of(b->check, s->spot[lane], s->access->bytes, true);
-    const uint64_t itself = seen_item(record_block(b->id), SEEN_THREAD + thread, object, now);
+    if (p->bytes != s->access->bytes) {
+        p->bytes = s->access->bytes;
+        p->object = object_of(b->check, s->spot[lane], p->bytes, true);
+    }
+    const uint64_t itself = seen_item(record_block(b->id), SEEN_THREAD + thread, p->object, now);
     if (!updates) {
         simt_seen_hold(&p->comes, releases_of(b, thread, reach));
         p->last = itself;

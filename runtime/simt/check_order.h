@@ -4,7 +4,7 @@
 
 #include "runtime/simt/check_inside.h"
 
-/* ---- check_seen.c: sets, counted by their holders; NULL is an empty one ---- */
+/* ---- check_seen.c: sets, counted by their holders; NULL is an empty one; how they are kept: check_links.h ---- */
 #define SEEN_WHO_BITS    11
 #define SEEN_OBJECT_BITS 12
 #define SEEN_OBJECTS     ((1u << SEEN_OBJECT_BITS) - 1)
@@ -36,6 +36,16 @@ size_t simt_seen_sort(uint64_t *items, size_t n);
 bool simt_seen_has(struct simt_check *c, struct seen_set *s, record r, unsigned object, bool near);
 
 /* ---- check_order.c ---- */
+struct behind {                /* its last fence, of a reach */
+    struct seen_set *fenced;   /* what came before, but for what the block's barriers ordered */
+    struct seen_set *releases; /* `fenced` and what the fence itself ordered; NULL: it is to be made */
+    struct fence fence;        /* of `releases` */
+};
+struct order { /* of a thread */
+    struct seen_set *knows;
+    struct behind behind[MOST_REACHES];
+};
+
 /* Of global memory the spot is the address; of a block's shared memory this; 0: none. */
 uint64_t simt_order_spot(const struct block *owner, uint64_t offset);
 /* A strong access of lanes m, which are taken out: it is looked at and done. */

@@ -2,72 +2,70 @@
  * and host threads share them. An item says of a block, a warp or a thread before which time all that it did was seen;
  * of a thread and a place, before which time its strong accesses there.
  *
- * Most sets are asked but for what came to them last. So who comes to know some more, as who takes a lock does, gets
- * these few items as a set upon the one before; and of two large sets that are joined none is copied: the new one says
- * what both do. Where many sets are looked through, by depth or for one question, what they say is put in one list,
- * which is kept. */
+ * Most sets are asked but for what came to them last. So who comes to know some more, as who takes a lock does, has
+ * these few items put behind those of the set before, in the same memory: a set is such a memory and how many of its
+ * items count. Only where that is full, or somebody else has put items there, a new one is begun upon the set before;
+ * and of two large sets that are joined none is copied: the new one says what both do. Where many are looked through,
+ * by depth or for one question, what they say is put in one list, which is kept. */
+#include <stdalign.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/memory.h"
-#include "runtime/simt/check_order.h"
+#include "runtime/simt/check_links.h"
 #include "runtime/simt/check_table.h"
 
-#define TIME_MASK    ((UINT64_C(1) << TIME_BITS) - 1)
 #define THREAD_SHIFT (TIME_BITS + SEEN_OBJECT_BITS)
 #define BLOCK_SHIFT  (THREAD_SHIFT + SEEN_WHO_BITS)
-#define KEY(item)    ((item) >> TIME_BITS)
-#define FEW          8   /* items of a link, and of a set that needs none */
+#define FEW          8   /* items of a set that needs no link */
 #define SMALL        32  /* items of sets that cost nothing to copy */
 #define MOST_SMALL   64  /* likewise, if each may be there twice */
-#define NEAR         3   /* sets that are looked at where an answer may be left open */
+#define NEAR         3   /* links that are looked at where an answer may be left open */
 #define FAR          256 /* and where it may not */
-#define DEEP         64  /* sets upon each other of which a list is made, if they and those joined are not more */
-#define LEAST_DEEP   8   /* the same where the list below is short */
+#define DEEP         64  /* links upon each other of which a list is made, if they and those joined are not more */
+#define LEAST_DEEP   24  /* the same where the list below is short */
 #define MOST_SETS    512 /* than these, */
 #define FEW_SETS     128 /* or these, when that */
 #define MOST_WIDE    8   /* has been so often in the launch */
 #define MOST_WORK    (1u << 24) /* items that a launch may copy in larger sets */
-
-struct seen_set {
-    _Atomic uint32_t holders;
-    uint32_t count, size;  /* of its own items; at most, of all */
-    uint32_t rank;         /* of those that it is made of all have a lower one */
-    uint32_t depth;        /* sets upon each other, down to lists */
-    _Atomic uint32_t deep; /* the depth from which on a list is made of sets upon it, if that is not too much */
-    uint32_t block;        /* that all it says is of; 0: of several */
-    struct seen_set *base, *joined;   /* what these say, it says, too; NULL: there is none */
-    _Atomic(struct seen_set *) whole; /* one that says the same by its own items; NULL: not made yet, or itself */
-    struct seen_set *next;            /* of those that nobody holds any longer */
-    uint64_t items[];                 /* by rising keys */
-};
+#define MOST_ROOM    62
+#define LEAST_ROOM   4
 
 /* ---- holders ---- */
+static void drop(struct seen_set *s, struct link **gone)
+{
+    struct link *k = link_of(s);
+    if (!s || !remove_holders(k, 1)) return;
+    k->next = *gone;
+    *gone = k;
+}
+
+static void free_all(struct link *gone)
+{
+    while (gone) {
+        struct link *k = gone;
+        gone = k->next;
+        drop(k->base, &gone);
+        drop(k->joined, &gone);
+        drop(atomic_load_explicit(&k->below, memory_order_relaxed), &gone);
+        drop(atomic_load_explicit(&k->whole, memory_order_relaxed), &gone);
+        free(k->memory);
+    }
+}
+
+static inline void let_go_of(struct seen_set *s, uint32_t times)
+{
+    struct link *k = link_of(s);
+    if (!times || !remove_holders(k, times)) return;
+    k->next = NULL;
+    free_all(k);
+}
+
 void simt_seen_hold(struct seen_set **at, struct seen_set *s)
 {
-    if (s) atomic_fetch_add_explicit(&s->holders, 1, memory_order_relaxed);
+    if (s) add_holders(s, 1);
     simt_seen_let_go(at);
     *at = s;
-}
-
-static void drop(struct seen_set *s, uint32_t times, struct seen_set **gone)
-{
-    if (!s || atomic_fetch_sub_explicit(&s->holders, times, memory_order_acq_rel) != times) return;
-    s->next = *gone;
-    *gone = s;
-}
-
-static void let_go_of(struct seen_set *s, uint32_t times)
-{
-    struct seen_set *gone = NULL;
-    if (times) drop(s, times, &gone);
-    while (gone) {
-        s = gone;
-        gone = s->next;
-        drop(s->base, 1, &gone);
-        drop(s->joined, 1, &gone);
-        drop(atomic_load_explicit(&s->whole, memory_order_relaxed), 1, &gone);
-        free(s);
-    }
 }
 
 void simt_seen_let_go(struct seen_set **at)
@@ -81,16 +79,16 @@ void simt_seen_hold_all(struct seen_set **at, size_t apart, unsigned n, struct s
 {
     struct seen_set *was = NULL;
     uint32_t gone = 0, new = 0; /* of `was`, of s */
-    if (s) atomic_fetch_add_explicit(&s->holders, n, memory_order_relaxed);
+    if (s) add_holders(s, n);
     for (unsigned k = 0; k < n; k++, at = (struct seen_set **)(void *)((char *)at + apart)) {
         if (*at == s) continue;
-        if (*at != was) let_go_of(was, gone), was = *at, gone = 0;
-        gone++;
+        if (link_of(*at) != link_of(was)) let_go_of(was, gone), was = *at, gone = 0;
+        gone += was != NULL;
         new ++;
         *at = s;
     }
     let_go_of(was, gone);
-    let_go_of(s, n - new);
+    if (s) let_go_of(s, n - new);
 }
 
 /* ---- items in order ---- */
@@ -106,9 +104,9 @@ struct prior {
 };
 static bool is_said(struct prior *p, uint64_t item)
 {
-    if (item >> BLOCK_SHIFT == p->of_block >> BLOCK_SHIFT && (item & TIME_MASK) <= (p->of_block & TIME_MASK))
+    if (item >> BLOCK_SHIFT == p->of_block >> BLOCK_SHIFT && (item & SEEN_TIMES) <= (p->of_block & SEEN_TIMES))
         return true;
-    if (item >> THREAD_SHIFT == p->of_thread >> THREAD_SHIFT && (item & TIME_MASK) <= (p->of_thread & TIME_MASK))
+    if (item >> THREAD_SHIFT == p->of_thread >> THREAD_SHIFT && (item & SEEN_TIMES) <= (p->of_thread & SEEN_TIMES))
         return true;
     if ((item >> TIME_BITS) % (1u << SEEN_OBJECT_BITS)) return false;
     p->of_thread = item;
@@ -123,7 +121,7 @@ static uint32_t merge(const uint64_t *a, size_t n, const uint64_t *b, size_t m, 
     uint32_t count = 0;
     for (size_t i = 0, j = 0; i < n || j < m;) {
         uint64_t x = i < n ? a[i] : UINT64_MAX, y = j < m ? b[j] : UINT64_MAX, item = x < y ? x : y;
-        if (i < n && j < m && KEY(x) == KEY(y)) {
+        if (i < n && j < m && SEEN_KEY(x) == SEEN_KEY(y)) {
             item = x < y ? y : x;
             i++, j++;
         } else if (item == x && i < n) {
@@ -147,7 +145,7 @@ size_t simt_seen_sort(uint64_t *items, size_t n)
             items[at] = item;
         }
     for (size_t k = 0; k < n; k++) {
-        if (kept && KEY(items[kept - 1]) == KEY(items[k])) kept--;
+        if (kept && SEEN_KEY(items[kept - 1]) == SEEN_KEY(items[k])) kept--;
         items[kept++] = items[k];
     }
     return kept;
@@ -159,12 +157,12 @@ static uint32_t time_of(const uint64_t *items, size_t n, uint64_t key)
     size_t low = 0, high = n;
     while (low < high) {
         size_t k = (low + high) / 2;
-        if (KEY(items[k]) < key)
+        if (SEEN_KEY(items[k]) < key)
             low = k + 1;
         else
             high = k;
     }
-    return low < n && KEY(items[low]) == key ? (uint32_t)(items[low] & TIME_MASK) : 0;
+    return low < n && SEEN_KEY(items[low]) == key ? (uint32_t)(items[low] & SEEN_TIMES) : 0;
 }
 
 /* ---- what a set says ---- */
@@ -176,108 +174,121 @@ struct sought { /* an item of one of the keys, of a later time */
 
 static bool says_itself(const struct seen_set *s, const struct sought *x)
 {
+    const struct link *k = link_of(s);
+    uint32_t n = count_of(s);
     bool found = false;
-    if (s->count > FEW) {
-        for (unsigned k = 0; !found && k < x->count; k++) found = x->time < time_of(s->items, s->count, x->keys[k]);
+    if (k->count > FEW) {
+        for (unsigned j = 0; !found && j < x->count; j++) found = x->time < time_of(k->items, n, x->keys[j]);
         return found;
     }
-    for (uint32_t n = 0; n < s->count; n++)
-        for (unsigned k = 0; k < x->count; k++)
-            found |= KEY(s->items[n]) == x->keys[k] && x->time < (s->items[n] & TIME_MASK);
+    while (!found && n-- > 0) {
+        const uint64_t item = k->items[n];
+        for (unsigned j = 0; j < x->count; j++) found |= SEEN_KEY(item) == x->keys[j] && x->time < (item & SEEN_TIMES);
+    }
     return found;
-}
-
-static struct seen_set *at_hand(struct seen_set *s)
-{
-    struct seen_set *whole = atomic_load_explicit(&s->whole, memory_order_acquire);
-    return whole ? whole : s;
 }
 
 enum answer { ANSWER_NO, ANSWER_YES, ANSWER_OPEN };
 
-/* By so many of the sets that it is made of, at most FAR: the latest first. */
-static enum answer look(struct seen_set *s, const struct sought *x, unsigned most)
+/* By so many of those that it is made of, at most FAR: the latest first. */
+static enum answer look(const struct seen_set *s, const struct sought *x, unsigned most)
 {
-    struct seen_set *of[FAR + 2];
+    const struct seen_set *of[FAR + 2];
     unsigned n = 0;
     of[n++] = s;
     for (unsigned k = 0; k < n && k < most; k++) {
-        s = at_hand(of[k]);
-        if (says_itself(s, x)) return ANSWER_YES;
-        if (s->joined && n < most + 1) of[n++] = s->joined;
-        if (s->base && n < most + 1) of[n++] = s->base;
+        if (says_itself(of[k], x)) return ANSWER_YES;
+        const struct link *at = link_of(of[k]);
+        const struct seen_set *below = atomic_load_explicit(&at->below, memory_order_acquire);
+        if (!below && at->joined && n < most + 1) of[n++] = at->joined;
+        if (!below) below = at->base;
+        if (below && n < most + 1) of[n++] = below;
     }
     return n > most ? ANSWER_OPEN : ANSWER_NO;
 }
 
 /* Does it say what the item does: by that, by one of its thread or by one of its block? False: it may not. */
-static bool says(struct seen_set *s, uint64_t item)
+static bool says(const struct seen_set *s, uint64_t item)
 {
     uint64_t thread = item >> THREAD_SHIFT << SEEN_OBJECT_BITS, block = item >> BLOCK_SHIFT;
-    const struct sought x = {
-        {KEY(item), thread, KEY(seen_item((unsigned)block, SEEN_BLOCK, 0, 0))}, 3, (uint32_t)(item & TIME_MASK) - 1};
+    const struct sought x = {{SEEN_KEY(item), thread, SEEN_KEY(seen_item((unsigned)block, SEEN_BLOCK, 0, 0))},
+                             3,
+                             (uint32_t)(item & SEEN_TIMES) - 1};
     return look(s, &x, NEAR) == ANSWER_YES;
+}
+
+/* Are its items some of the other's, in the same link? */
+static bool is_part(const struct seen_set *s, const struct seen_set *other)
+{
+    return link_of(s) == link_of(other) && count_of(s) <= count_of(other);
 }
 
 /* Is it known that one says all that another does? */
 static bool says_all(const struct seen_set *s, const struct seen_set *other)
 {
-    const struct seen_set *whole = atomic_load_explicit(&other->whole, memory_order_relaxed);
-    for (unsigned k = 0; s && s->rank >= other->rank && k < NEAR; k++, s = s->base)
-        if (s == other || s == whole || s->joined == other) return true;
+    const struct link *o = link_of(other);
+    const struct seen_set *whole = atomic_load_explicit(&o->whole, memory_order_acquire);
+    if (whole && count_of(other) > link_of(whole)->stands_for) whole = NULL;
+    for (unsigned n = 0; s && link_of(s)->rank >= o->rank && n < NEAR; n++, s = link_of(s)->base) {
+        const struct seen_set *joined = link_of(s)->joined;
+        if (is_part(other, s) || (whole && s == whole) || (joined && is_part(other, joined))) return true;
+    }
     return false;
 }
 
-/* ---- new sets ---- */
+/* ---- new links ---- */
 static uint32_t block_of(const uint64_t *items, size_t n)
 {
     uint32_t block = (uint32_t)(items[0] >> BLOCK_SHIFT);
     return items[n - 1] >> BLOCK_SHIFT == block ? block : 0;
 }
 
-static void set_upon(struct seen_set *s, const struct seen_set *other)
+/* Items, at most. */
+static uint32_t size_of(const struct seen_set *s)
 {
-    if (!other) return;
-    s->rank = later(s->rank, other->rank + 1);
-    s->depth = later(s->depth, other->depth + 1);
-    s->deep = later(s->deep, atomic_load_explicit(&other->deep, memory_order_relaxed));
-    s->size = other->size < UINT32_MAX / 4 ? s->size + other->size : UINT32_MAX / 4;
+    return link_of(s)->size + count_of(s);
 }
 
-/* A set that its maker holds, with room for n items, made of two others, each of which may be NULL; what its maker
- * holds of the first becomes its own. NULL: no memory. */
-static struct seen_set *new_set(struct simt_check *c, size_t n, struct seen_set *base, struct seen_set *joined)
+static void set_upon(struct link *k, const struct seen_set *other)
 {
-    struct seen_set *s = rt_alloc(sizeof *s + n * sizeof *s->items);
-    if (!s) {
+    if (!other) return;
+    const struct link *o = link_of(other);
+    uint32_t size = size_of(other);
+    k->rank = later(k->rank, o->rank + 1);
+    if (!o->count || o->base) k->depth = later(k->depth, o->depth + 1 + count_of(other) / FEW);
+    k->deep = later(k->deep, atomic_load_explicit(&o->deep, memory_order_relaxed));
+    k->size = size < UINT32_MAX / 4 ? k->size + size : UINT32_MAX / 4;
+}
+
+/* A link that its maker holds, with room for n items, made of two sets, each of which may be NULL; what its maker
+ * holds of the first becomes its own. NULL: no memory. */
+static struct link *new_link(struct simt_check *c, size_t n, struct seen_set *base, struct seen_set *joined)
+{
+    void *memory = rt_alloc(sizeof(struct link) + n * sizeof(uint64_t) + LINK_BYTES - alignof(max_align_t));
+    if (!memory) {
         atomic_store(&c->no_memory, true);
         return NULL;
     }
-    atomic_init(&s->holders, 1);
-    atomic_init(&s->whole, NULL);
-    s->count = s->size = (uint32_t)n;
-    s->rank = s->depth = s->block = 0;
-    s->deep = LEAST_DEEP;
-    s->base = base;
-    s->joined = joined;
-    set_upon(s, base);
-    set_upon(s, joined);
-    if (joined) atomic_fetch_add_explicit(&joined->holders, 1, memory_order_relaxed);
-    return s;
+    struct link *k = link_of((struct seen_set *)((uintptr_t)memory + LINK_BYTES - 1));
+    memset(k, 0, sizeof *k);
+    k->memory = memory;
+    atomic_init(&k->holders, 1);
+    k->shared = c->parallel;
+    k->room = (uint32_t)n;
+    k->deep = LEAST_DEEP;
+    k->base = base;
+    k->joined = joined;
+    set_upon(k, base);
+    set_upon(k, joined);
+    if (joined) add_holders(joined, 1);
+    return k;
 }
 
-/* The list takes the set's place, if there is one. */
-static void settle(struct seen_set **at)
+static void set_block(struct link *k, const uint64_t *items, size_t n)
 {
-    struct seen_set *whole = at_hand(*at);
-    if (whole != *at) simt_seen_hold(at, whole);
-}
-
-static void set_block(struct seen_set *s)
-{
-    s->block = s->count ? block_of(s->items, s->count) : (s->base ? s->base->block : 0);
-    if (s->base && s->base->block != s->block) s->block = 0;
-    if (s->joined && s->joined->block != s->block) s->block = 0;
+    k->block = n ? block_of(items, n) : link_of(k->base)->block;
+    if (k->base && link_of(k->base)->block != k->block) k->block = 0;
+    if (k->joined && link_of(k->joined)->block != k->block) k->block = 0;
 }
 
 static void count_work(struct simt_check *c, size_t items)
@@ -303,11 +314,10 @@ static bool take(struct gathering *g, struct seen_set *s)
         g->room *= 2;
     }
     g->sets[g->count++] = s;
-    g->items += s->count;
-    if (s->count > g->most) g->most = s->count;
+    g->items += count_of(s);
+    if (count_of(s) > g->most) g->most = count_of(s);
     return true;
 }
-
 /* What another set was joined to may be come to by several ways. */
 static bool meet(struct gathering *g, struct seen_set *s)
 {
@@ -315,99 +325,164 @@ static bool meet(struct gathering *g, struct seen_set *s)
     return take(g, s) && table_add(&g->met, sizeof(uint64_t), (uintptr_t)s);
 }
 
-/* All that a set is made of, if that is at most so many; false: it is more, or there is no memory. */
-static bool gather_all(struct simt_check *c, struct gathering *g, struct seen_set *s, size_t most)
+static struct seen_set *base_of(const struct link *k)
 {
-    bool ok = take(g, s), few = true;
-    for (; ok && s->base && !s->joined; ok = take(g, s)) s = at_hand(s->base);
-    for (size_t k = g->count - 1; ok && few && k < g->count; k++) {
-        s = g->sets[k];
-        few = g->count <= most && (g->items - g->most) / 2 <= most;
-        ok = meet(g, s->joined ? at_hand(s->joined) : NULL) && meet(g, s->base ? at_hand(s->base) : NULL);
-    }
-    if (!ok) atomic_store(&c->no_memory, true);
-    return ok && few;
+    struct seen_set *below = atomic_load_explicit(&k->below, memory_order_acquire);
+    return below ? below : k->base;
 }
 
-/* Their items in one set. Most often one of them has most of these. */
-static struct seen_set *list_of(struct simt_check *c, const struct gathering *g)
+static struct seen_set *joined_of(const struct link *k)
+{
+    return atomic_load_explicit(&k->below, memory_order_acquire) ? NULL : k->joined;
+}
+
+static bool is_within(const struct gathering *g, size_t most)
+{
+    return g->count <= most && (g->items - g->most) / 2 <= most;
+}
+
+/* All that a link is upon, if that is at most so many; false: it is more, or there is no memory. */
+static bool gather(struct simt_check *c, struct gathering *g, const struct link *k, size_t most)
+{
+    bool ok = true;
+    for (struct seen_set *s; ok && !joined_of(k) && (s = base_of(k)); k = link_of(s)) ok = take(g, s);
+    size_t next = g->count;
+    ok = ok && meet(g, joined_of(k)) && meet(g, base_of(k));
+    for (; ok && next < g->count && is_within(g, most); next++) {
+        k = link_of(g->sets[next]);
+        ok = meet(g, joined_of(k)) && meet(g, base_of(k));
+    }
+    if (!ok) atomic_store(&c->no_memory, true);
+    return ok && is_within(g, most);
+}
+
+/* Their items in one set, which its maker holds. Most often one of them has most of these. */
+static struct link *list_of(struct simt_check *c, const struct gathering *g)
 {
     const struct seen_set *most = g->sets[0];
     for (size_t k = 1; k < g->count; k++)
-        if (g->sets[k]->count > most->count) most = g->sets[k];
-    size_t all = g->items - most->count, n = 0;
+        if (link_of(g->sets[k])->count > link_of(most)->count) most = g->sets[k];
+    const uint32_t in_order = link_of(most)->count;
+    size_t all = g->items - in_order, n = 0;
     uint64_t few[4 * DEEP], *others = all <= 4 * DEEP ? few : rt_alloc(all * sizeof *others);
-    struct seen_set *s = others ? new_set(c, g->items, NULL, NULL) : NULL;
-    for (size_t k = 0; s && k < g->count; k++) {
-        if (g->sets[k] == most) continue;
-        memcpy(others + n, g->sets[k]->items, g->sets[k]->count * sizeof *others);
-        n += g->sets[k]->count;
+    struct link *list = others ? new_link(c, g->items, NULL, NULL) : NULL;
+    for (size_t k = 0; list && k < g->count; k++) {
+        if (in_order && g->sets[k] == most) continue;
+        memcpy(others + n, link_of(g->sets[k])->items, count_of(g->sets[k]) * sizeof *others);
+        n += count_of(g->sets[k]);
     }
-    if (s) s->count = s->size = merge(most->items, most->count, others, simt_seen_sort(others, n), s->items);
+    if (list) list->count = merge(link_of(most)->items, in_order, others, simt_seen_sort(others, n), list->items);
     if (others != few) free(others);
-    return s;
+    return list;
 }
 
-/* NULL: it is made of more sets than that, or there is no memory. */
-static struct seen_set *whole_of(struct simt_check *c, struct seen_set *s, size_t most)
+/* A list, which its maker holds, of what a link is upon, and of some of its own items if that is not NULL. NULL: it is
+ * made of more than that, or there is no memory. */
+static struct link *make_list(struct simt_check *c, struct link *k, struct seen_set *own, size_t most)
 {
     struct gathering g;
-    struct seen_set *whole = at_hand(s), *none = NULL, *made = NULL;
-    if (!whole->base) return whole;
+    struct link *list = NULL;
     memset(&g, 0, offsetof(struct gathering, few));
     g.sets = g.few;
     g.room = sizeof g.few / sizeof *g.few;
-    if (gather_all(c, &g, s, most)) made = list_of(c, &g);
+    if ((!own || take(&g, own)) && gather(c, &g, k, most)) list = list_of(c, &g);
     if (g.count > FEW_SETS) atomic_fetch_add(&c->seen_wide, 1);
-    count_work(c, made ? made->count : g.items);
-    for (size_t k = 0; !made && k < g.count; k++) g.sets[k]->deep = later(g.sets[k]->deep, 2 * s->depth);
+    count_work(c, list ? list->count : g.items);
+    if (!list) k->deep = later(k->deep, 2 * k->depth);
+    for (size_t n = 0; !list && n < g.count; n++) {
+        struct link *of = link_of(g.sets[n]);
+        of->deep = later(of->deep, 2 * k->depth);
+    }
     if (g.sets != g.few) free(g.sets);
     free(g.met.items);
-    if (!made) return NULL;
-    made->deep = later(made->deep, made->count < 4 * DEEP ? made->count / 4 : DEEP);
-    made->rank = s->rank;
-    made->block = s->block;
-    if (atomic_compare_exchange_strong(&s->whole, &none, made)) return made;
-    let_go_of(made, 1);
-    return none;
+    if (!list) return NULL;
+    list->deep = later(list->deep, list->count < 4 * DEEP ? list->count / 4 : DEEP);
+    list->rank = own ? k->rank : k->rank - 1;
+    list->block = block_of(list->items, list->count);
+    return list;
+}
+
+/* For questions. NULL: no memory. */
+static struct seen_set *list_below(struct simt_check *c, struct link *k)
+{
+    struct seen_set *below = atomic_load_explicit(&k->below, memory_order_acquire);
+    struct link *list = below ? NULL : make_list(c, k, NULL, SIZE_MAX);
+    if (!list) return below;
+    if (atomic_compare_exchange_strong(&k->below, &below, set_of(list, 0))) return set_of(list, 0);
+    let_go_of(set_of(list, 0), 1);
+    return below;
+}
+
+/* A link that nobody else knows yet comes to be upon a list, unless that is too much. */
+static void flatten(struct simt_check *c, struct link *k)
+{
+    bool wide = atomic_load_explicit(&c->seen_wide, memory_order_relaxed) >= MOST_WIDE;
+    struct link *list = make_list(c, k, NULL, wide ? FEW_SETS : MOST_SETS), *base = link_of(k->base);
+    struct seen_set *none = NULL, *all = list ? set_of(list, 0) : NULL;
+    if (!list) return;
+    list->stands_for = count_of(k->base);
+    if (atomic_compare_exchange_strong(&base->whole, &none, all)) add_holders(all, 1);
+    simt_seen_let_go(&k->base);
+    simt_seen_let_go(&k->joined);
+    k->base = all;
+    k->size = k->depth = 0;
+    set_upon(k, all);
 }
 
 /* ---- more comes to be said ---- */
-/* A new set, which has its items, takes the place of *to. */
-static void put(struct simt_check *c, struct seen_set **to, struct seen_set *s)
+/* A new link, with its first items, takes the place of *to. */
+static void put(struct simt_check *c, struct seen_set **to, struct link *k, const uint64_t *items, size_t n)
 {
-    set_block(s);
-    bool wide = atomic_load_explicit(&c->seen_wide, memory_order_relaxed) >= MOST_WIDE;
-    if (s->depth >= s->deep) whole_of(c, s, wide ? FEW_SETS : MOST_SETS);
-    if (!s->base) simt_seen_let_go(to); /* else that is its base now */
-    *to = s;
+    if (n) memcpy(k->items, items, n * sizeof *items);
+    atomic_store_explicit(&k->used, (uint32_t)n, memory_order_relaxed);
+    if (n > MOST_ROOM) k->count = (uint32_t)n;
+    set_block(k, items, n);
+    if (k->depth >= k->deep) flatten(c, k);
+    *to = set_of(k, (uint32_t)n); /* what it was is the base now */
 }
 
 /* Is it a list of at most so many? */
 static bool is_list(const struct seen_set *s, size_t most)
 {
-    return !s->base && s->count <= most;
+    const struct link *k = link_of(s);
+    return k->count && !k->base && k->count <= most;
 }
 
-static bool is_same(const struct seen_set *s, const struct seen_set *list)
+static bool is_same(const struct link *k, const struct seen_set *list)
 {
-    return s->count == list->count && !memcmp(s->items, list->items, s->count * sizeof *s->items);
+    const struct link *other = link_of(list);
+    return k->count == other->count && !memcmp(k->items, other->items, k->count * sizeof *k->items);
 }
 
 /* n items come to a list, or to nothing: those of another one, if that is not NULL. */
 static void copy(struct simt_check *c, struct seen_set **to, const uint64_t *items, size_t n, struct seen_set *list)
 {
-    const struct seen_set *was = *to;
-    struct seen_set *s = new_set(c, n + (was ? was->count : 0), NULL, NULL);
-    if (!s) return;
-    s->count = s->size = merge(was ? was->items : items, was ? was->count : 0, items, n, s->items);
-    bool is_old = was && is_same(s, was), is_more = list && is_same(s, list);
+    const struct link *was = link_of(*to);
+    struct link *k = new_link(c, n + (was ? was->count : 0), NULL, NULL);
+    if (!k) return;
+    k->count = merge(was ? was->items : items, was ? was->count : 0, items, n, k->items);
+    bool is_old = was && is_same(k, *to), is_more = list && is_same(k, list);
     if (!is_old && !is_more) {
-        put(c, to, s);
+        set_block(k, k->items, k->count);
+        simt_seen_let_go(to);
+        *to = set_of(k, 0);
         return;
     }
     if (!is_old) simt_seen_hold(to, list);
-    free(s);
+    free(k->memory);
+}
+
+/* Is it one to whose items n more can come, of nothing but its block? Then they have their place behind them. */
+static bool claim(struct link *k, uint32_t count, const uint64_t *items, size_t n)
+{
+    if (k->count || n > k->room - count || (k->block && k->block != block_of(items, n))) return false;
+    uint32_t used = atomic_load_explicit(&k->used, memory_order_relaxed), all = count + (uint32_t)n;
+    if (used != count) return false;
+    if (k->shared)
+        return atomic_compare_exchange_strong_explicit(&k->used, &used, all, memory_order_relaxed,
+                                                       memory_order_relaxed);
+    atomic_store_explicit(&k->used, all, memory_order_relaxed);
+    return true;
 }
 
 void simt_seen_extend(struct simt_check *c, struct seen_set **to, const uint64_t *items, size_t n)
@@ -416,15 +491,20 @@ void simt_seen_extend(struct simt_check *c, struct seen_set **to, const uint64_t
         copy(c, to, items, n, NULL);
         return;
     }
-    settle(to);
-    struct seen_set *s = new_set(c, n, *to, NULL);
-    if (!s) return;
-    memcpy(s->items, items, n * sizeof *items);
-    put(c, to, s);
+    struct link *k = link_of(*to);
+    uint32_t count = count_of(*to), room = LEAST_ROOM;
+    if (claim(k, count, items, n)) {
+        memcpy(k->items + count, items, n * sizeof *items);
+        *to = set_of(k, count + (uint32_t)n);
+        return;
+    }
+    bool is_last = !k->count && atomic_load_explicit(&k->used, memory_order_relaxed) == count;
+    if (is_last) room = 2 * k->room < MOST_ROOM ? 2 * k->room : MOST_ROOM; /* as more may follow */
+    if ((k = new_link(c, n < room ? room : n, *to, NULL))) put(c, to, k, items, n);
 }
 
 /* Of at most FEW items, those that a set may not say; how many. */
-static size_t find_new(struct seen_set *s, const uint64_t *items, size_t n, uint64_t *new)
+static size_t find_new(const struct seen_set *s, const uint64_t *items, size_t n, uint64_t *new)
 {
     size_t count = 0;
     for (size_t k = 0; k < n; k++)
@@ -440,19 +520,32 @@ void simt_seen_add(struct simt_check *c, struct seen_set **to, const uint64_t *i
     if (count) simt_seen_extend(c, to, few ? new : items, count);
 }
 
+/* A list of all that a set says, held. */
+static struct seen_set *all_of(struct simt_check *c, struct seen_set *s)
+{
+    struct seen_set *all = NULL;
+    struct link *list = is_list(s, SIZE_MAX) ? NULL : make_list(c, link_of(s), s, MOST_SETS);
+    if (list) return set_of(list, 0);
+    if (is_list(s, SIZE_MAX)) simt_seen_hold(&all, s);
+    return all;
+}
+
 /* Large sets, of which none is known to say all that the other does. */
 static void join_large(struct simt_check *c, struct seen_set **to, struct seen_set *more)
 {
-    struct seen_set *s;
-    if ((*to)->size + more->size <= MOST_SMALL) {
-        struct seen_set *was = whole_of(c, *to, MOST_SETS), *list = whole_of(c, more, MOST_SETS);
-        settle(to);
-        if (was && list) copy(c, to, list->items, list->count, list);
+    if (size_of(*to) + size_of(more) <= MOST_SMALL) {
+        struct seen_set *was = all_of(c, *to), *list = all_of(c, more);
+        if (was && list) {
+            simt_seen_hold(to, was);
+            copy(c, to, link_of(list)->items, count_of(list), list);
+        }
+        simt_seen_let_go(&was);
+        simt_seen_let_go(&list);
         return;
     }
-    settle(to);
-    if (!(s = new_set(c, 0, *to, at_hand(more)))) return;
-    put(c, to, s);
+    struct link *k = new_link(c, LEAST_ROOM, *to, more);
+    if (!k) return;
+    put(c, to, k, NULL, 0);
     if (atomic_load_explicit(&c->seen_wide, memory_order_relaxed) >= MOST_WIDE) count_work(c, SMALL + 1);
 }
 
@@ -466,11 +559,11 @@ void simt_seen_join(struct simt_check *c, struct seen_set **to, struct seen_set 
         return;
     }
     bool few = is_list(more, FEW);
-    size_t n = few ? find_new(was, more->items, more->count, new) : 0;
+    size_t n = few ? find_new(was, link_of(more)->items, count_of(more), new) : 0;
     if (few && !n) return;
     if (is_list(was, FEW)) {
         simt_seen_hold(&s, more);
-        simt_seen_add(c, &s, was->items, was->count);
+        simt_seen_add(c, &s, link_of(was)->items, count_of(was));
         simt_seen_let_go(to);
         *to = s;
     } else if (few) {
@@ -484,18 +577,19 @@ void simt_seen_join(struct simt_check *c, struct seen_set **to, struct seen_set 
 bool simt_seen_has(struct simt_check *c, struct seen_set *s, record r, unsigned object, bool near)
 {
     const unsigned block = record_block(r), thread = record_thread(r);
-    const struct sought x = {{KEY(seen_item(block, SEEN_THREAD + thread, object, 0)),
-                              KEY(seen_item(block, SEEN_BLOCK, 0, 0)),
-                              KEY(seen_item(block, SEEN_WARP + thread / SIMT_WARP, 0, 0))},
+    if (!object && seen_lately(s, r)) return true;
+    const struct sought x = {{SEEN_KEY(seen_item(block, SEEN_THREAD + thread, object, 0)),
+                              SEEN_KEY(seen_item(block, SEEN_BLOCK, 0, 0)),
+                              SEEN_KEY(seen_item(block, SEEN_WARP + thread / SIMT_WARP, 0, 0))},
                              object ? 1 : 3,
                              record_time(r)};
     enum answer found = look(s, &x, near ? NEAR : FAR);
     if (found != ANSWER_OPEN || near) return found == ANSWER_YES;
-    s = whole_of(c, s, SIZE_MAX);
+    s = list_below(c, link_of(s));
     return !s || says_itself(s, &x);
 }
 
 bool simt_seen_only(const struct seen_set *s, unsigned block)
 {
-    return !s || s->block == block;
+    return !s || link_of(s)->block == block;
 }
