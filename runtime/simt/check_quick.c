@@ -292,9 +292,21 @@ static bool check_threads(struct warp *w, uint64_t pc, int64_t step, const uint6
     return true;
 }
 
+/* Does a lane go to host memory that kernels may use? Generated code moves nothing there: the interpreter does it. */
+static bool goes_to_host(const struct warp *w, const struct insn *i, int64_t step, uint64_t first)
+{
+    if (i->space != PTX_GLOBAL || !simt_mapped_any()) return false;
+    if (step != QUICK_SCATTERED) return first < SIMT_GLOBAL_BASE;
+    const uint64_t *at = u64_at(w->frame->regs, i->a);
+    bool found = false;
+    EACH_LANE(l, (uint32_t)first) found |= at[l] + (uint64_t)i->imm < SIMT_GLOBAL_BASE;
+    return found;
+}
+
 bool simt_check_quick(struct warp *w, uint64_t pc, int64_t step, uint64_t first, uint64_t second, uint64_t more)
 {
     const uint64_t at[2] = {first, second};
+    if (goes_to_host(w, &w->code[(uint32_t)pc], step, first)) return false;
     if (w->exists != w->threads) return check_threads(w, pc, step, at, more);
     if (pc & QUICK_SOME) return check_some(w, (uint32_t)pc, step, at, w->parted, more);
     return check(w, (uint32_t)pc, step, at, more);

@@ -66,6 +66,11 @@ bool simt_unmap(uint64_t start)
     return taken;
 }
 
+bool simt_mapped_any(void)
+{
+    return table.count > 0;
+}
+
 bool simt_mapped_find(uint64_t address, struct simt_mapped *out)
 {
     size_t i = index_of(address);

@@ -77,6 +77,7 @@ struct simt_mapped {
 };
 bool simt_map(const struct simt_mapped *m); /* false without memory */
 bool simt_unmap(uint64_t start);
+bool simt_mapped_any(void); /* is there any? Under the device's lock, as the next one */
 bool simt_mapped_find(uint64_t address, struct simt_mapped *out);
 bool simt_mapped_look(uint64_t address, struct simt_mapped *out); /* the same without the device's lock */
 /* The first range that begins at `from` or above and that the context owns. */

@@ -36,6 +36,15 @@ __global__ void stop(int n)
     assert(n > 5);
 }
 
+__global__ void sum_rows(float *in, float *out, int w, int h, int depth)
+{
+    int x = threadIdx.x, y = threadIdx.y;
+    if (x >= w || y >= h) return;
+    float sum = 0;
+    for (int z = 0; z < depth; z++) sum += in[x * (h * depth) + y * depth + z];
+    out[x * h + y] = sum;
+}
+
 /* The program's output, with the variable set. */
 static const char *checked(const char *test, const char *how = "1")
 {
@@ -168,6 +177,21 @@ TEST(races_in_memory_of_the_host)
     }
     OK(cudaFreeHost(pinned));
     OK(cudaFree(managed_too));
+}
+
+TEST(scattered_reads_of_memory_of_the_host)
+{
+    if (inside()) {
+        float *x = managed<float>(16 * 3), *y = managed<float>(16);
+        for (int i = 0; i < 16 * 3; i++) x[i] = i;
+        sum_rows<<<1, dim3(4, 4)>>>(x, y, 4, 4, 3);
+        OK(cudaDeviceSynchronize());
+        for (int i = 0; i < 16; i++) CHECK_NEAR(y[i], 9 * i + 3, 0);
+        OK(cudaFree(x));
+        OK(cudaFree(y));
+        return;
+    }
+    CHECK_HAS(checked("scattered_reads_of_memory_of_the_host"), "LUNARRAY_CHECK: 1 launch checked, 0 reports");
 }
 
 TEST(a_program_with_nothing_wrong)
