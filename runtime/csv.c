@@ -82,7 +82,7 @@ static enum rt_number parse(const struct rt_csv *c, const struct field *f, enum 
 
 /* Whether the comment's character, which is at `at`, ends the field and the row: behind numbers, while other text may
  * have it in it, such as #N/A. */
-static bool begins_comment(const struct rt_csv *c, const struct field *f, const char *at)
+__attribute__((noinline)) static bool begins_comment(const struct rt_csv *c, const struct field *f, const char *at)
 {
     double v[2];
     struct field before = {.start = f->start, .end = at};
@@ -95,7 +95,8 @@ static bool begins_comment(const struct rt_csv *c, const struct field *f, const 
 static bool take_field(const struct rt_csv *c, struct row *r, struct field *f)
 {
     const char *s = r->at;
-    bool blanks = c->form.delimiter == ' ';
+    const char comment = c->form.comment ? c->form.comment : '\n';
+    const bool blanks = c->form.delimiter == ' ';
     s = blanks ? s + strspn(s, " \t") : skip_blanks(c, s);
     f->quoted = s < c->end && *s == '"';
     f->line = r->line;
@@ -107,13 +108,13 @@ static bool take_field(const struct rt_csv *c, struct row *r, struct field *f)
         s = blanks ? s : skip_blanks(c, s);
     } else {
         while (!is_line_end(c, s) && *s != c->form.delimiter && !(blanks && is_blank(*s)) &&
-               !(*s == c->form.comment && *s && begins_comment(c, f, s)))
+               !(*s == comment && begins_comment(c, f, s)))
             s++;
         for (f->end = s; f->end > f->start && is_blank(f->end[-1]);) f->end--;
     }
     if (blanks)
         while (s < c->end && is_blank(*s)) s++;
-    if (is_line_end(c, s) || (*s == c->form.comment && *s)) {
+    if (is_line_end(c, s) || *s == comment) {
         r->at = NULL;
         r->next = next_line(c, s);
         r->line++;
