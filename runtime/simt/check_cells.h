@@ -8,7 +8,7 @@
 #define WARP_MASK (~(BLOCK_SPAN - 1) | (UINT64_C(31) << (THREAD_AT + 5)))
 #define WITHIN    (BLOCK_SPAN - 1)
 
-enum { CELLS_BAD = 1, CELLS_CHANGED = 2, CELLS_FAR = 4 };
+enum { CELLS_BAD = 1, CELLS_CHANGED = 2, CELLS_FAR = 4, CELLS_ONE = 8 };
 
 struct cells { /* those that 32 lanes touch; changed to what they are afterwards */
     _Alignas(64) record w[SIMT_WARP], a[SIMT_WARP], b[SIMT_WARP], me[SIMT_WARP];
@@ -208,7 +208,7 @@ struct check_vectors {
                       uint32_t me, bool write);
     /* The same of elements that lanes m mean by offsets. The arrays begin where lines do. CELLS_FAR, and nothing was
      * done: some are outside or lie oddly, or lanes of a warp met, or others are better at this, as with AVX-512 where
-     * some are the same, unless lanes one behind the other read them. */
+     * some are the same, unless lanes one behind the other read them. CELLS_ONE: several lanes load one element. */
     unsigned (*near)(uint32_t *written, uint32_t *read, const struct offsets *o, uint32_t m, const struct tag_rule *t,
                      uint32_t me, bool write);
     /* Do lanes m mean elements that were read last by several threads, as the tag `many` says, or by themselves? */

@@ -30,7 +30,12 @@ bool simt_shared_near(struct block *b, struct warp *w, const struct insn *i, uns
         return false;
     }
     if (!(flags & CELLS_CHANGED) && !t->all) return true;
-    note_offsets(simt_shared_log(b, w, i, site, bytes, m, 0)->at, o.from, o.on);
+    const bool one = flags & CELLS_ONE;
+    struct shared_note *n = simt_shared_log(b, w, i, site, bytes, m, one ? SHARED_ROWS_UNIFORM : 0);
+    if (one)
+        n->at[0] = n->at[1] = o.from[__builtin_ctz(m)] + o.on;
+    else
+        note_offsets(n->at, o.from, o.on);
     return true;
 }
 

@@ -290,6 +290,22 @@ static unsigned judge_apart(uint32_t *written, uint32_t *read, const uint32_t *a
     return judge_list_of(written, read, at, m, t, me, write, true);
 }
 
+/* None of them is the only thread that touches a word: as if `me` came twice, each time as another lane. */
+TAG_LOOP spots(const uint32_t *restrict written, uint32_t *restrict read, unsigned n, const struct tag_rule *rule,
+               uint32_t me, bool met)
+{
+    const struct tag_rule t = *rule;
+    uint32_t bad = 0, changed = 0, many = t.now | TAG_MANY, ours = t.warp | TAG_WARP | (me & 0x3e0);
+    for (unsigned k = 0; k < n; k++) {
+        uint32_t old = read[k], new = many;
+        bad |= (uint32_t)(written[k] - t.base >= t.now - t.base) & (tag_before(written[k], me, &t, met) ^ 1);
+        if (met) new = old < t.now || ((old ^ me) & TAG_OTHERS) == 0 ? ours : many;
+        changed |= old ^ new;
+        read[k] = new;
+    }
+    return (bad ? CELLS_BAD : 0) | (changed ? CELLS_CHANGED : 0);
+}
+
 #include "runtime/simt/vector_near.h"
 #include "runtime/simt/vector_own.h"
 
@@ -410,22 +426,6 @@ static unsigned judge_words(uint32_t *written, uint32_t *read, const uint32_t fr
         return judge_row(written + from[0], read + from[0], FULL, 1, t, me, write);
     for (uint32_t l = 0; l < 16; l++) at[l] = from[0] + step * l, at[16 + l] = from[1] + step * l;
     return judge_list_of(written, read, at, FULL, t, me, write, true);
-}
-
-/* None of them is the only thread that touches a word: as if `me` came twice, each time as another lane. */
-TAG_LOOP spots(const uint32_t *restrict written, uint32_t *restrict read, unsigned n, const struct tag_rule *rule,
-               uint32_t me, bool met)
-{
-    const struct tag_rule t = *rule;
-    uint32_t bad = 0, changed = 0, many = t.now | TAG_MANY, ours = t.warp | TAG_WARP | (me & 0x3e0);
-    for (unsigned k = 0; k < n; k++) {
-        uint32_t old = read[k], new = many;
-        bad |= (uint32_t)(written[k] - t.base >= t.now - t.base) & (tag_before(written[k], me, &t, met) ^ 1);
-        if (met) new = old < t.now || ((old ^ me) & TAG_OTHERS) == 0 ? ours : many;
-        changed |= old ^ new;
-        read[k] = new;
-    }
-    return (bad ? CELLS_BAD : 0) | (changed ? CELLS_CHANGED : 0);
 }
 
 static unsigned read_by_many(const uint32_t *written, uint32_t *read, unsigned n, const struct tag_rule *t, uint32_t me)

@@ -4,6 +4,32 @@
 #ifndef SIMT_VECTOR_NEAR_H
 #define SIMT_VECTOR_NEAR_H
 
+/* Do all of lanes m mean the same? */
+static inline bool mean_one(const uint32_t *from, uint32_t m)
+{
+    const uint32_t first = from[__builtin_ctz(m)];
+    uint32_t others = 0;
+    if (from[31 - __builtin_clz(m)] != first) return false;
+#ifdef __AVX512F__
+    const __m512i same = _mm512_set1_epi32((int)first);
+    for (int h = 0; h < SIMT_WARP; h += 16)
+        others |= (uint32_t)_mm512_cmpneq_epi32_mask(_mm512_loadu_si512(from + h), same) << h;
+    return !(m & others);
+#else
+    for (int l = 0; l < SIMT_WARP; l++) others |= (from[l] ^ first) & -(m >> l & 1);
+    return !others;
+#endif
+}
+
+/* Several of lanes m, none of which met, load what they all mean. CELLS_FAR, and nothing was done: they do not. */
+static inline unsigned read_one(const uint32_t *written, uint32_t *read, const struct offsets *o, uint32_t m,
+                                const struct tag_rule *t, uint32_t me)
+{
+    const uint32_t one = o->from[__builtin_ctz(m)] + o->on;
+    if (!(m & (m - 1)) || one - o->low > o->room || one & o->odd || !mean_one(o->from, m)) return CELLS_FAR;
+    return spots(written + (one >> o->log), read + (one >> o->log), 1, t, me, false) | CELLS_ONE;
+}
+
 #ifdef __AVX512F__
 struct near_words { /* that lanes of a half touch */
     __m512i mine;   /* their tags, in order */
@@ -130,13 +156,8 @@ static inline __attribute__((always_inline)) unsigned judge_halves(uint32_t *wri
 
 static bool read_again(const uint32_t *read, const struct offsets *o, uint32_t m, uint32_t many, uint32_t me)
 {
-    const uint32_t first = o->from[__builtin_ctz(m)], one = first + o->on;
-    if (one - o->low <= o->room && !(one & o->odd) && read[one >> o->log] == many) { /* most often all mean that */
-        const __m512i same = _mm512_set1_epi32((int)first);
-        uint32_t low = _mm512_cmpneq_epi32_mask(_mm512_loadu_si512(o->from), same),
-                 high = _mm512_cmpneq_epi32_mask(_mm512_loadu_si512(o->from + 16), same);
-        if (!(m & (low | high << 16))) return true;
-    }
+    const uint32_t one = o->from[__builtin_ctz(m)] + o->on;
+    if (one - o->low <= o->room && !(one & o->odd) && read[one >> o->log] == many && mean_one(o->from, m)) return true;
     for (int h = 0; h < 2; h++) {
         __mmask16 here = (__mmask16)(m >> 16 * h);
         if (!here) continue;
@@ -171,10 +192,12 @@ static unsigned judge_near(uint32_t *written, uint32_t *read, const struct offse
                            const struct tag_rule *t, uint32_t me, bool write)
 {
     uint32_t at[SIMT_WARP], low = o->low >> o->log;
+    unsigned flags = write || t->warp != t->now ? CELLS_FAR : read_one(written, read, o, m, t, me);
+    if (flags != CELLS_FAR) return flags;
 #ifdef __AVX512F__
-    unsigned flags = t->warp != t->now ? CELLS_FAR
-                     : write           ? judge_halves(written, read, o, m, t, me, true)
-                                       : judge_halves(written, read, o, m, t, me, false);
+    flags = t->warp != t->now ? CELLS_FAR
+            : write           ? judge_halves(written, read, o, m, t, me, true)
+                              : judge_halves(written, read, o, m, t, me, false);
     if (flags != CELLS_FAR) return flags;
 #endif
     if (o->low & o->odd) return CELLS_FAR;

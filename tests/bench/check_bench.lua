@@ -79,6 +79,8 @@ case("split_bytes", function() q.split_bytes(b256 // 4, 256)(text, bytes, m // 4
 local short_in, short_out, table256 = ii:to "int16", gpu.zeros(n, "int16"), (gpu.argsort(gpu.rand { 256 }) - 1):to "int32"
 case("place_halves", function() q.place_halves(b256 // 4, 256)(short_in, table256, short_out, m // 4, 10) end)
 case("heat_pyramid", function() q.heat_pyramid({ 83, 85 }, B16)(fi, fb, fo, w, h, 2) end)
+local boxes, masks = gpu.rand { 1000, 4 } * 100, gpu.zeros(1000 * 16, "uint64")
+case("overlaps", function() q.overlaps({ 16, 16 }, 64)(boxes, masks, 1000) end)
 case("path_pyramid", function() q.path_pyramid(424, 256)(ii, oi, tot, 100000, 10) end)
 local fc, ft, fx, ip = gpu.rand { n }, gpu.zeros(n), gpu.zeros(n), gpu.rand { n }
 local fd = gpu.rand { n } + 4

@@ -613,3 +613,24 @@ __global__ void path_pyramid(const int *wall, const int *from, int *to, int w, i
   }
   if (computed) to[x] = next[t];
 }
+// Which boxes (x0, y0, x1, y1) of a tile overlap each one much, from itself on in its own tile. Blocks of 64.
+__global__ void overlaps(const float *box, unsigned long long *mask, int n) {
+  __shared__ float s[64 * 4];
+  int t = threadIdx.x, tiles = (n + 63) / 64;
+  for (int column = blockIdx.y; column < tiles; column += gridDim.y)
+    for (int row = blockIdx.x; row < tiles; row += gridDim.x) {
+      if (row > column) continue;
+      int i = row * 64 + t, count = min(n - column * 64, 64);
+      for (int k = 0; t < count && k < 4; k++) s[t * 4 + k] = box[(column * 64 + t) * 4 + k];
+      __syncthreads();
+      unsigned long long found = 0;
+      for (int k = row == column ? t + 1 : 0; i < n && k < count; k++) {
+        const float *b = box + i * 4, *o = s + k * 4;
+        float w = fminf(b[2], o[2]) - fmaxf(b[0], o[0]), h = fminf(b[3], o[3]) - fmaxf(b[1], o[1]);
+        float both = fmaxf(w, 0) * fmaxf(h, 0), area = (b[2] - b[0]) * (b[3] - b[1]);
+        if (both > 0.5f * (area + (o[2] - o[0]) * (o[3] - o[1]) - both)) found |= 1ull << k;
+      }
+      if (i < n) mask[i * tiles + column] = found;
+      __syncthreads();
+    }
+}

@@ -46,4 +46,21 @@ case("a read behind a release as well as before", "race", "v * s[p[t]]", all .. 
     s[p[0]] = 1;
   }]=])
 
+-- A word that lanes look up, which is the same for all of them.
+local one = "s[p[t / 64]]"
+case("one word that several read, and others too", nil, nil,
+  all .. "v += s[p[t / 64]] + s[p[1 + t / 64]]; if (t % 3) v += s[p[2 + t / 64]];")
+case("one word, of which a lane alone makes something", nil, nil, all .. "if (t == 37) { v = s[p[t / 64]]; s[p[t / 64]] = v + 1; }")
+case("one word that several read, of which one writes it", "race", one,
+  all .. "if (t < 4) v = s[p[t / 64]];\nif (t == 2) s[p[t - 2]] = 1;")
+case("one word that another warp writes behind who read it", "race", one,
+  all .. "if (t < 32) v = s[p[t / 64]];\nif (t == 40) s[p[t - 40]] = 1;")
+case("one word that another warp wrote", "race", one, all .. "if (t == 3) s[p[0]] = 1;\nif (t >= 32) v = s[p[t / 64]];")
+case("one word that nobody wrote", "uninitialized read", one, "if (t) s[t] = t; __syncthreads();\n v = s[p[t / 64]];")
+for _, on in ipairs { "200", "128", "-4" } do -- the last two: one of them is where `flag` is
+  local there = ("s[p[t / 64] + %s]"):format(on)
+  case("one word outside " .. on, "out of bounds", there, all .. "v = " .. there .. ";")
+end
+case("one word at an odd place", "misaligned", "p[t / 64] + 1", all .. "v = *(float *)((char *)s + p[t / 64] + 1);")
+
 t.done()

@@ -86,6 +86,13 @@ static void draw_rising(uint32_t *word, uint32_t m, uint32_t apart, bool write)
         if (!(m >> l & 1)) word[l] = draw(1u << 30);
 }
 
+/* One that all lanes m mean. */
+static void draw_one(uint32_t *word, uint32_t m)
+{
+    uint32_t one = draw(WORDS);
+    for (uint32_t l = 0; l < SIMT_WARP; l++) word[l] = m >> l & 1 ? one : draw(1u << 30);
+}
+
 static void check_near(const struct check_vectors *v, uint32_t apart, bool always)
 {
     const struct tag_rule t = {BASE, NOW, NOW};
@@ -96,7 +103,11 @@ static void check_near(const struct check_vectors *v, uint32_t apart, bool alway
         bool write = draw(2);
         draw_memory(&got, draw(2));
         want = got;
-        draw_rising(word, m, apart, write);
+        const bool one = !write && draw(4) == 0;
+        if (one)
+            draw_one(word, m);
+        else
+            draw_rising(word, m, apart, write);
         for (int l = 0; l < SIMT_WARP; l++) from[l] = 4 * word[l] - 40;
         const struct offsets o = {from, 40, 0, 4 * WORDS - 4, 3, 2};
         unsigned flags = v->near(got.written, got.read, &o, m, &t, NOW | ME, write);
@@ -105,7 +116,8 @@ static void check_near(const struct check_vectors *v, uint32_t apart, bool alway
             continue;
         }
         done++;
-        check_same(&got, &want, flags, expected(&want, word, m, write));
+        if (one) CHECK_INT(flags & CELLS_ONE, m & (m - 1) ? CELLS_ONE : 0);
+        check_same(&got, &want, flags & ~(unsigned)CELLS_ONE, expected(&want, word, m, write));
     }
     if (always && v == simt_check_vectors() && v != &simt_check_base && done) CHECK_INT(done, DRAWS);
 }
@@ -139,6 +151,12 @@ TEST(words_that_are_not)
             CHECK(!memcmp(&x, &was, sizeof x));
             from[l] = right;
         }
+    for (int k = 0; k < 4; k++) { /* all of them mean one that is none */
+        const uint32_t wrong[] = {60, 66, 400, 0xfffffff0};
+        for (uint32_t l = 0; l < SIMT_WARP; l++) from[l] = wrong[k];
+        const struct offsets o = {from, 0, 64, 256 - 4, 3, 2};
+        CHECK_INT(v->near(x.written, x.read, &o, FULL, &t, NOW | ME, false), CELLS_FAR);
+    }
 }
 
 TEST(words_in_rows)
