@@ -45,24 +45,23 @@ static bool check_rows(const struct access *a, const uint64_t *from)
     return inside(s, at[0], bytes) && inside(s, at[1], bytes) && touch_lines(a, s, at);
 }
 
+/* Vector code, as without `restrict` it is not. */
+static inline void add_to_all(uint64_t *restrict at, const uint64_t *restrict from, uint64_t imm)
+{
+    for (int l = 0; l < SIMT_WARP; l++) at[l] = from[l] + imm;
+}
+
 static void read_addresses(struct access *a, uint32_t m)
 {
     const struct insn *i = a->insn;
     bool wide = i->space == PTX_GLOBAL || i->space == PTX_GENERIC;
     int64_t imm = i->imm + (i->flags & F_FRAME ? a->warp->local_base : 0);
     if (wide) {
-        const uint64_t *from = u64_at(a->regs, i->a);
-        if (m == FULL)
-            for (int l = 0; l < SIMT_WARP; l++) a->at[l] = from[l] + (uint64_t)imm;
-        else
-            EACH_LANE(l, m) a->at[l] = from[l] + (uint64_t)imm;
-    } else {
-        const uint32_t *from = u32_at(a->regs, i->a);
-        if (m == FULL)
-            for (int l = 0; l < SIMT_WARP; l++) a->at[l] = simt_window_address(from[l], imm);
-        else
-            EACH_LANE(l, m) a->at[l] = simt_window_address(from[l], imm);
+        add_to_all(a->at, u64_at(a->regs, i->a), (uint64_t)imm);
+        return;
     }
+    const uint32_t *from = u32_at(a->regs, i->a);
+    EACH_LANE(l, m) a->at[l] = simt_window_address(from[l], imm);
 }
 
 /* Notes what is written; false when something that is read never was. */
@@ -96,13 +95,21 @@ static bool quick_global(struct access *a, int64_t step, const uint64_t at[2], u
     return true;
 }
 
+/* Do lanes m, whose addresses are in the frame, mean what lies in the span, aligned? False: it may. */
+static bool lies_within(const struct simt_check *c, const struct warp *w, const struct insn *i, const struct span *s,
+                        uint32_t m)
+{
+    uint64_t bytes = (uint64_t)i->size * i->count, room = s->high - s->low, imm = (uint64_t)i->imm;
+    return room >= bytes && imm % bytes == 0 && !(i->flags & F_FRAME) &&
+           c->vectors->within(u64_at(w->frame->regs, i->a), m, s->low - imm, room - bytes, bytes - 1);
+}
+
 /* Of lanes m, whose addresses are in the frame. */
 static bool scattered_global(struct access *a, uint32_t m, uint32_t range)
 {
     const struct span *s = &a->block->spans[a->insn->d2];
-    uint64_t room = s->high - s->low;
+    if (!lies_within(a->check, a->warp, a->insn, s, m)) return false;
     read_addresses(a, m);
-    if (room < a->bytes || !a->check->vectors->within(a->at, m, s->low, room - a->bytes, a->bytes - 1)) return false;
     if (a->block->worker->tallied) simt_tally_reach(a->block->worker, s->low, s->high);
     if (!touch_lanes_bits(a, s, m)) return false;
     if (!s->quiet)
@@ -136,13 +143,20 @@ static bool reads_still(const struct simt_check *c, const struct warp *w, const 
     return find_words(c, w, i, m, at, &window);
 }
 
-/* Are lanes m right, and the words written, where whatever they touch is no race? */
-static bool is_among_atomics(const struct simt_check *c, const struct warp *w, const struct insn *i, uint32_t m)
+/* Are lanes m right, and the words written? */
+static __attribute__((noinline)) bool are_right(const struct simt_check *c, const struct warp *w, const struct insn *i,
+                                                uint32_t m)
 {
     uint32_t at[SIMT_WARP];
     struct window window;
-    return simt_is_among_atomics(c, w->pc) && find_words(c, w, i, m, at, &window) &&
+    return find_words(c, w, i, m, at, &window) &&
            simt_words_written(w->worker->observed, window, at, m, (uint32_t)i->size * i->count);
+}
+
+/* And is whatever they touch no race? */
+static inline bool is_among_atomics(const struct simt_check *c, const struct warp *w, const struct insn *i, uint32_t m)
+{
+    return simt_is_among_atomics(c, (uint32_t)w->pc) && are_right(c, w, i, m);
 }
 
 static bool scattered_shared(struct access *a, uint32_t m)
@@ -317,11 +331,8 @@ static bool reads_quietly(const struct simt_check *c, const struct warp *w, cons
 {
     const struct block *b = w->worker->observed;
     const struct span *s = &b->spans[i->d2];
-    uint64_t bytes = (uint64_t)i->size * i->count, room = s->high - s->low, imm = (uint64_t)i->imm;
-    if (!s->quiet || s->written || room < bytes || may_meet_copies(b, ACCESS_READ) || i->flags & (F_SPIN | F_FRAME))
-        return false;
-    return imm % bytes == 0 &&
-           c->vectors->within(u64_at(w->frame->regs, i->a), m, s->low - imm, room - bytes, bytes - 1);
+    return s->quiet && !s->written && !may_meet_copies(b, ACCESS_READ) && !(i->flags & F_SPIN) &&
+           lies_within(c, w, i, s, m);
 }
 
 enum event simt_check_access(struct simt_check *c, struct warp *w, const struct insn *i, uint32_t *m)
