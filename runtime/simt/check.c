@@ -12,6 +12,7 @@
 #include "runtime/simt/check_mixed.h"
 #include "runtime/simt/check_order.h"
 #include "runtime/simt/check_shared.h"
+#include "runtime/simt/decode.h"
 #include "runtime/simt/heap.h"
 
 static atomic_uint_fast64_t launches;
@@ -181,8 +182,8 @@ static void watch_one(struct simt_check *c, const struct function *f, uint32_t p
     const char *opcode = p->places[pc].opcode;
     const unsigned *grid = c->launch->grid;
     bool several = grid[0] > 1 || grid[1] > 1 || grid[2] > 1;
-    bool early = i->memory == MEMORY_LOAD && p->places[pc].early;
-    if (early || is_known_constant(p, f, pc)) return;
+    bool later = i->flags & F_EAGER && i->guard == SLOT_TRUE;
+    if (later || is_known_constant(p, f, pc)) return;
     c->watch[pc] = (uint8_t)watched_of(p, i, opcode);
     if (c->watch[pc] == WATCH_TEXELS && !c->follows_texels) c->watch[pc] = WATCH_NOT;
     if (c->watch[pc] == WATCH_ACCESS || c->watch[pc] == WATCH_PIECES || c->watch[pc] == WATCH_FREE ||

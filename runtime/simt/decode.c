@@ -118,8 +118,9 @@ struct insn *simt_emit(struct decoder *d, op_function run)
                                 .of_groups = d->in->of_groups,
                                 .ahead = d->in->ahead,
                                 .of_tiles = d->in->of_tiles,
+                                .is_added = d->in->is_added,
                                 .used_bytes = d->in->used_bytes,
-                                .early = d->in->early || simt_is_early(d->f, d->in),
+                                .early = simt_is_early(d->f, d->in),
                                 .unsteady = d->unsteady && d->unsteady[index],
                                 .loose = d->loose && d->loose[index]};
         size_t length = strlen(d->in->opcode);

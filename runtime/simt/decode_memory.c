@@ -252,7 +252,7 @@ static bool emit_access(struct decoder *d, const struct access *x, bool store, c
     i->count = (uint8_t)count;
     i->size = (uint8_t)size;
     i->flags = x->flags | (store ? F_STORE : 0) | (addr->reg < 0 || addr->symbol ? F_UNIFORM : 0) |
-               (class == 'q' ? F_WIDE : 0);
+               (class == 'q' ? F_WIDE : 0) | (d->in->is_eager ? F_EAGER : 0);
     i->type = (uint8_t)x->type;
     i->memory = store ? MEMORY_STORE : MEMORY_LOAD;
     i->space = (uint8_t)(x->entry_param ? PTX_PARAM : x->space);

@@ -51,6 +51,7 @@ enum {
     F_RELEASE = 1 << 24, /* .release, .acq_rel */
     F_WIDE = 1 << 25,    /* of memory: elements are in registers of 64 bits */
     F_OOB = 1 << 26,
+    F_EAGER = 1 << 27, /* as struct ptx_insn has it */
 };
 
 /* What an instruction does to memory. Lane l's address is that of slot a (64 bits when the space is global or generic,
@@ -172,10 +173,10 @@ struct place { /* where an instruction comes from */
     uint64_t facts; /* of the function that hold there, by bits */
     const char *opcode;
     bool of_groups; /* these are as struct ptx_insn has them */
-    bool ahead, of_tiles;
+    bool ahead, of_tiles, is_added;
     uint32_t used_bytes;
-    bool early;   /* a division, or a load of shared memory, of which it is looked at afterwards whether it is wanted */
-    bool guesses; /* a plain load of what a compare-and-swap then expects: decode_swaps.c */
+    bool early;         /* a division of which it is looked at afterwards whether it is wanted */
+    bool guesses;       /* a plain load of what a compare-and-swap then expects: decode_swaps.c */
     bool among_atomics; /* an atomic in shared memory, or such a load: what else touches its variable is in another
                            epoch (decode_epochs.c) */
     bool unsteady;      /* a load of shared memory that differs from block to block, though the function is steady */

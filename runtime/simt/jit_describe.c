@@ -225,8 +225,8 @@ static void describe_one(struct jit *j, struct jit_insn *n, const struct insn *i
     }
     n->plain = known && is_plain(n, op);
     if (n->kind == JK_BRANCH || n->kind == JK_UNKNOWN || n->kind == JK_LEAVE) return;
-    /* What it writes keeps its other lanes: those are read. */
-    n->guarded = i->guard != SLOT_TRUE;
+    /* What it writes keeps its other lanes: those are read. Where nobody looks, who wants a load does not matter. */
+    n->guarded = i->guard != SLOT_TRUE && (!(i->flags & F_EAGER) || simt_jit_is_watched(j, i));
     bool partial = n->guarded || (n->kind == JK_CALL && !i->memory && simt_jit_is_watched(j, i));
     if (!partial) return;
     if (n->guarded) n->kind = n->kind == JK_NOP ? JK_NOP : JK_CALL;

@@ -78,13 +78,15 @@ static uint8_t kind_of(const struct insn *i, const char *opcode)
 }
 
 /* The last of the instructions that a PTX instruction became carries its guard and stands for it. What follows a
- * function's end to return from it is none. */
+ * function's end to return from it is none, nor is what was added. */
 static void find_kinds(const struct simt_program *p, uint8_t *kinds)
 {
     for (uint32_t f = 0; f < p->function_count; f++) {
         uint32_t start = p->functions[f].start, end = p->functions[f].end;
         for (uint32_t pc = start; pc + 1 < end; pc++)
-            if (pc + 2 == end || p->places[pc + 1].index != p->places[pc].index)
+            if (p->places[pc].is_added)
+                kinds[pc] = KIND_NONE;
+            else if (pc + 2 == end || p->places[pc + 1].index != p->places[pc].index)
                 kinds[pc] = kind_of(&p->code[pc], p->places[pc].opcode);
             else if (p->code[pc].memory != MEMORY_NONE)
                 kinds[pc] = IS_PART | kind_of(&p->code[pc], p->places[pc].opcode);

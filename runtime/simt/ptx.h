@@ -112,7 +112,9 @@ struct ptx_insn {
     bool ahead;          /* of code that loads the next element of a range before it looks whether there is one */
     bool of_tiles;       /* of code that compacts tile by tile, each waiting for a word of those before it */
     uint32_t used_bytes; /* of a load, by bits: those that the program looks at; 0: all */
-    bool early;          /* a load of which it is known later whether it is wanted: ptx_wanted.c */
+    bool is_eager;       /* a load whose guard says who wants it: made by others, it does no harm. Without a guard: it
+                            is looked at elsewhere who does */
+    bool is_added;       /* not the compiler's, but for the checks */
 };
 
 struct ptx_func {
@@ -161,7 +163,7 @@ struct ptx_module {
 
 static inline bool ptx_is(const struct ptx_insn *in, const char *opcode)
 {
-    return !strcmp(in->opcode, opcode);
+    return *in->opcode == *opcode && !strcmp(in->opcode, opcode); /* asked of all instructions on a way */
 }
 /* Has it a modifier that begins so? */
 static inline bool ptx_has_mod_like(const struct ptx_insn *in, const char *start)
@@ -175,7 +177,7 @@ static inline bool ptx_has_mod_like(const struct ptx_insn *in, const char *start
 static inline bool ptx_is_one_of(const char *word, const char *const *list, size_t count)
 {
     for (size_t k = 0; k < count; k++)
-        if (!strcmp(word, list[k])) return true;
+        if (*word == *list[k] && !strcmp(word, list[k])) return true;
     return false;
 }
 
@@ -195,13 +197,13 @@ bool ptx_order(struct ptx_module *m, struct rt_error *e);
 /* Gives each loop that adds to a register to which one before it adds, too, a register of its own. What the code
  * computes is the same, and more is known of it before a launch. False without memory. */
 bool ptx_split(struct ptx_module *m, struct rt_error *e);
-/* Marks loads of shared memory of which it is known later whether they are wanted, and puts others where they are, for
- * the checks. What the code computes is the same. False without memory. */
-bool ptx_wanted(struct ptx_module *m, struct rt_error *e);
+/* Gives loads that the compiler made before it was known whether they are wanted the guard that tells. What the code
+ * computes is the same. False without memory. */
+bool ptx_guard_eager(struct ptx_module *m, struct rt_error *e);
 /* All of these, as they are done before a launch. */
 static inline bool ptx_prepare(struct ptx_module *m, struct rt_error *e)
 {
-    return ptx_inline(m, e) && ptx_order(m, e) && ptx_split(m, e) && ptx_wanted(m, e);
+    return ptx_inline(m, e) && ptx_order(m, e) && ptx_split(m, e) && ptx_guard_eager(m, e);
 }
 /* Does the instruction certainly write its first operand, and read nothing by it, as bar.sync %r1 would? For others
  * nothing is lost but room. */

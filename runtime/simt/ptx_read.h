@@ -2,9 +2,9 @@
  *
  * ptx_lex.c: arena, interned names, tokens. ptx_parse.c: module level and declarations. ptx_body.c: what stands between
  * the braces of a function. ptx_operand.c: operands of its instructions. ptx_inline.c, ptx_order.c, ptx_split.c and
- * ptx_wanted.c: what becomes of its calls, blocks, counters and loads for a launch. A parse function returns false when
- * it failed; the error is then in p->error already, and everything above just returns false as well. The whole tree
- * lives in one arena and goes with it. */
+ * ptx_eager.c: what becomes of its calls, blocks, counters and early loads for a launch. A parse function returns false
+ * when it failed; the error is then in p->error already, and everything above just returns false as well. The whole
+ * tree lives in one arena and goes with it. */
 #ifndef SIMT_PTX_READ_H
 #define SIMT_PTX_READ_H
 

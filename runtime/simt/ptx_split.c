@@ -8,7 +8,7 @@
  * Done for launches alone, as calls are inlined. */
 #include <stdlib.h>
 #include <string.h>
-#include "runtime/simt/ptx_read.h"
+#include "runtime/simt/ptx_walk.h"
 
 #define MOST       20000 /* instructions, */
 #define LONGEST    1000  /* and of a loop */
@@ -31,17 +31,12 @@ struct splitter {
     size_t loop_count;
     struct twin twins[MOST_TWINS];
     size_t twin_count;
-    bool *seen; /* by instruction, by a search */
-    size_t *stack;
+    struct ptx_walk walk;
 };
 
 static bool within(const struct loop *l, size_t insn)
 {
     return insn >= l->first && insn <= l->last;
-}
-static size_t target_of(const struct ptx_insn *in)
-{
-    return (size_t)in->operands[0].imm;
 }
 
 /* ---- what instructions do with a register ---- */
@@ -60,9 +55,7 @@ bool ptx_overwrites(const struct ptx_insn *in)
         "sqrt", "rcp", "rsqrt", "ex2",  "lg2",  "sin",  "cos",  "tanh", "popc", "clz",  "bfe",     "bfi",
         "prmt", "shf", "lop3",  "atom", "shfl", "vote", "addc", "subc", "madc", "mma",  "ldmatrix"};
     if (in->guard >= 0 || !in->operand_count) return false;
-    bool any = ptx_is(in, "wmma") && in->mod_count && strcmp(in->mods[0], "store");
-    for (size_t k = 0; k < sizeof opcodes / sizeof *opcodes; k++) any |= ptx_is(in, opcodes[k]);
-    return any;
+    return ONE_OF(in->opcode, opcodes) || (ptx_is(in, "wmma") && in->mod_count && strcmp(in->mods[0], "store"));
 }
 
 /* Is it set by it, whatever it was? */
@@ -94,22 +87,6 @@ static bool adds(const struct ptx_insn *in, int reg)
 }
 
 /* ---- loops ---- */
-static bool can_follow(const struct ptx_func *f)
-{
-    if (!f->insn_count || f->insn_count > MOST || f->branch_table_count) return false;
-    for (size_t k = 0; k < f->insn_count; k++) {
-        const struct ptx_insn *in = &f->insns[k];
-        if (ptx_is(in, "brx")) return false;
-        if (ptx_is(in, "bra") && (!in->operand_count || in->operands[0].kind != PTX_OP_LABEL)) return false;
-    }
-    return true;
-}
-
-static bool goes_on(const struct ptx_insn *in)
-{
-    return in->guard >= 0 || !(ptx_is(in, "bra") || ptx_is(in, "ret") || ptx_is(in, "exit"));
-}
-
 /* Is it entered at its first instruction alone, and does nothing in it lead back there but its last? */
 static bool is_alone(const struct ptx_func *f, const struct loop *l)
 {
@@ -117,7 +94,7 @@ static bool is_alone(const struct ptx_func *f, const struct loop *l)
     for (size_t k = 0; k < f->insn_count; k++) {
         const struct ptx_insn *in = &f->insns[k];
         if (!ptx_is(in, "bra") || k == l->last) continue;
-        if (within(l, target_of(in)) && (target_of(in) == l->first) == within(l, k)) return false;
+        if (within(l, ptx_target_of(in)) && (ptx_target_of(in) == l->first) == within(l, k)) return false;
     }
     return true;
 }
@@ -127,8 +104,8 @@ static void find_loops(struct splitter *s)
     const struct ptx_func *f = s->f;
     for (size_t k = 0; k < f->insn_count && s->loop_count < MOST_LOOPS; k++) {
         const struct ptx_insn *in = &f->insns[k];
-        if (!ptx_is(in, "bra") || in->guard < 0 || target_of(in) > k || k - target_of(in) > LONGEST) continue;
-        const struct loop l = {target_of(in), k};
+        if (!ptx_is(in, "bra") || in->guard < 0 || ptx_target_of(in) > k || k - ptx_target_of(in) > LONGEST) continue;
+        const struct loop l = {ptx_target_of(in), k};
         if (is_alone(f, &l)) s->loops[s->loop_count++] = l;
     }
 }
@@ -147,46 +124,35 @@ static bool rides(const struct ptx_func *f, const struct loop *l, int reg)
     return count == 1;
 }
 
-static void go_on(const struct splitter *s, size_t insn, size_t *count)
-{
-    if (insn >= s->f->insn_count || s->seen[insn]) return;
-    s->seen[insn] = true;
-    s->stack[(*count)++] = insn;
-}
-
 #define ANY SIZE_MAX
 /* Can what the register holds where an instruction begins come to another one, which is not before it was set anew? Or
  * (ANY) be read at all? */
-static bool comes_to(const struct splitter *s, size_t from, int reg, size_t to)
+static bool comes_to(struct splitter *s, size_t from, int reg, size_t to)
 {
-    const struct ptx_func *f = s->f;
-    size_t count = 0;
-    memset(s->seen, 0, f->insn_count * sizeof *s->seen);
-    go_on(s, from, &count);
-    while (count) {
-        size_t k = s->stack[--count];
-        const struct ptx_insn *in = &f->insns[k];
+    size_t k;
+    ptx_walk_from(&s->walk, from);
+    while (ptx_walk_step(&s->walk, &k)) {
+        const struct ptx_insn *in = &s->f->insns[k];
         if (k == to) return true;
         if (sets(in, reg)) continue;
         if (to == ANY && touches(in, reg)) return true;
-        if (goes_on(in)) go_on(s, k + 1, &count);
-        if (ptx_is(in, "bra")) go_on(s, target_of(in), &count);
+        ptx_walk_on(&s->walk, k);
     }
     return false;
 }
 
 /* The same from where the loop is left by a jump. */
-static bool jumps_to(const struct splitter *s, const struct loop *l, int reg, size_t to)
+static bool jumps_to(struct splitter *s, const struct loop *l, int reg, size_t to)
 {
     for (size_t k = l->first; k <= l->last; k++) {
         const struct ptx_insn *in = &s->f->insns[k];
-        if (ptx_is(in, "bra") && !within(l, target_of(in)) && comes_to(s, target_of(in), reg, to)) return true;
+        if (ptx_is(in, "bra") && !within(l, ptx_target_of(in)) && comes_to(s, ptx_target_of(in), reg, to)) return true;
     }
     return false;
 }
 
 /* Does the loop add to what a loop before it has made of the register, which adds to it, too? */
-static bool is_shared(const struct splitter *s, const struct loop *second, int reg)
+static bool is_shared(struct splitter *s, const struct loop *second, int reg)
 {
     bool shared = false;
     if (!rides(s->f, second, reg)) return false;
@@ -315,7 +281,7 @@ static bool lead_jumps(const struct splitter *s, struct ptx_insn *insns, const s
         struct ptx_operand *o = ptx_new(s->p, in->operand_count, sizeof *o);
         if (!o) return false;
         memcpy(o, in->operands, in->operand_count * sizeof *o);
-        o->imm = (int64_t)place_of(s, places, k, target_of(in));
+        o->imm = (int64_t)place_of(s, places, k, ptx_target_of(in));
         in->operands = o;
     }
     for (size_t k = 0; k < f->label_count; k++)
@@ -351,16 +317,14 @@ static bool write_body(const struct splitter *s)
 
 static bool split_in(struct ptx_parser *p, struct ptx_func *f)
 {
-    if (!f->has_body || !can_follow(f)) return true;
+    if (!f->has_body || !ptx_can_walk(f, MOST)) return true;
     struct splitter *s = ptx_new(p, 1, sizeof *s);
     if (!s) return false;
     s->p = p;
     s->f = f;
     find_loops(s);
     if (s->loop_count < 2) return true;
-    s->seen = ptx_new(p, f->insn_count, sizeof *s->seen);
-    s->stack = ptx_new(p, f->insn_count, sizeof *s->stack);
-    if (!s->seen || !s->stack) return false;
+    if (!ptx_walk_new(p, &s->walk, f, f->insn_count)) return false;
     find_twins(s);
     return !s->twin_count || write_body(s);
 }
