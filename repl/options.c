@@ -212,7 +212,8 @@ static const struct sh_command command_rows[] = {
      "language below one is its output. Outputs are kept where TO is a notebook that has the cell. Nothing is run: "
      "pages have the outputs that are stored; lunarray FILE --html runs it first.",
      sh_convert},
-    {"prepare", "[CAPABILITY]", "make the kernels that array operations need first, for this GPU or one of 9.0",
+    {"prepare", "[CAPABILITY]",
+     "make the kernels that are needed first, for this machine's GPU or for those of CAPABILITY, such as 9.0",
      "They are kept in the cache, so that no first use of an operation waits for a compiler. Sessions that use a GPU do "
      "it by themselves, in the background, when it has not been done. It needs no GPU where its compute capability is "
      "named: for an image of a container, say.",

@@ -148,6 +148,7 @@ def test_it_ends_with_a_session_that_is_killed(env, terminal):
     t.send("gpu.ones(3):sum()\r")
     t.at_prompt(2)
     pid = beside(t)
+    until(lambda: len(kept(env)) > 5)
     t.child.kill(signal.SIGKILL)
     until(lambda: not is_there(pid))
 
