@@ -131,6 +131,7 @@ for _, device in ipairs(t.devices()) do
     t.eq(names.large_global.bytes, 4 << 17)
     t.eq(names["model.weights[1]"].bytes, 4 << 16)
     t.eq(tostring(names["model.weights[2]"].shape), "(3, 65536)")
+    collect()
     local here = gpu.memory().devices[device]
     t.eq(named(here.arrays).big.bytes, 4 << 20)
     assert(here.in_use == gpu.memory(device).in_use and here.peak >= here.in_use and here.cached)
