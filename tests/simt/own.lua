@@ -83,7 +83,9 @@ for _, ty in ipairs(types) do
         if more == 3 and ty_ == 0 and by_ == 0 then list[2] = { i + edge * ty[3], ty[3], true } end
         return list
       end
-      if reach(by, block, blocks, near) + math.abs(edge) < room // 2 then
+      local threads = block[1] * block[2] * blocks[1] * blocks[2]
+      local own = threads < 1 << 8 * math.min(ty[3], 7) -- no two threads have one value
+      if own and reach(by, block, blocks, near) + math.abs(edge) < room // 2 then
         local want = races(blocks, block, each)
         local got = verdict(function() k(blocks, block)(y, by[1], by[2], by[3], by[4], room // 2, near, more, w, h, edge) end)
         t.eq(got, want, ("block %dx%d, %dx%d blocks, by %d %d %d %d, near %d, more %d, %d columns, %d rows, edge %d"):format(block[1], block[2], blocks[1],
