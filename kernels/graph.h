@@ -1,5 +1,5 @@
-/* The nodes behind kernels/expression.h: for expression.c, which makes programs of them, and stages.c, which sees to
- * those that reduce. */
+/* The nodes behind kernels/expression.h: for expression.c and settle.c, which make programs of them, and stages.c,
+ * which sees to those that reduce. */
 #ifndef KN_GRAPH_H
 #define KN_GRAPH_H
 
