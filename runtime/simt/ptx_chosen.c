@@ -106,7 +106,7 @@ static void enter_insn(struct eager *e, size_t insn, bool fill)
     const struct ptx_operand guard = {.kind = PTX_OP_REG, .reg = in->guard};
     const size_t written = ptx_overwrites(in);
     enter_reads(e, &guard, 1, insn, fill);
-    enter_reads(e, in->operands + written, in->operand_count - written, insn, fill);
+    if (written < in->operand_count) enter_reads(e, &in->operands[written], in->operand_count - written, insn, fill);
 }
 
 static void enter_written(struct eager *e, const struct ptx_operand *o, size_t insn)

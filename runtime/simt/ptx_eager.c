@@ -26,8 +26,9 @@ bool ptx_may_be_early(const struct eager *e, const struct ptx_insn *in)
 {
     const struct ptx_module *m = e->p->module;
     const struct ptx_func *f = e->f;
+    if (!ptx_is_plain_load(in)) return false;
     const struct ptx_operand *at = &in->operands[1];
-    if (!ptx_is_plain_load(in) || at->reg >= 0 || !at->symbol || at->imm < 0) return false;
+    if (at->reg >= 0 || !at->symbol || at->imm < 0) return false;
     const struct ptx_var *v = find_variable(f->vars, f->var_count, at->symbol);
     if (!v) v = find_variable(m->vars, m->var_count, at->symbol);
     uint64_t bytes = ptx_type_size(ptx_type_find(in->mods[in->mod_count - 1]));
