@@ -205,7 +205,8 @@ bool simt_steady_pattern(struct block *b, uint32_t first, uint32_t count, const 
 /* ---- choices ---- */
 static const struct choice *choices_of(const struct simt_check *c)
 {
-    return &c->program->choices[c->launch->function->code->choice_first];
+    const struct choice *all = c->program->choices;
+    return all ? &all[c->launch->function->code->choice_first] : NULL;
 }
 
 /* The one number that is left of a choice. False: there are several. */

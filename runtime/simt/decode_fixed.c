@@ -62,7 +62,7 @@ bool simt_keep_fixed(struct decoder *d, const bool *marks, const bool *matters)
     struct function *fn = d->fn;
     for (size_t k = 0; k < d->f->insn_count; k++) {
         int origin = marks[k] && matters[k] ? simt_origin_of_first(d, &d->f->insns[k]) : -1;
-        if (origin < 0 || is_in(&p->fixed[fn->fixed_first], fn->fixed_count, origin)) continue;
+        if (origin < 0 || (fn->fixed_count && is_in(&p->fixed[fn->fixed_first], fn->fixed_count, origin))) continue;
         int *more = rt_realloc(p->fixed, (p->fixed_count + 1) * sizeof *more);
         if (!more) return false;
         p->fixed = more;
