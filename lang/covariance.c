@@ -37,8 +37,8 @@ static int average(lua_State *L)
     lua_pushvalue(L, 2);
     lua_pushboolean(L, r.keepdims);
     lg_check_reduction(L, 5, a->ndim, NULL, &r);
-    int axes =
-        lg_push_axes(L, r.axes, a->ndim); /* of an array of no axes sum and mean give numbers, so that is as it is */
+    int axes = lg_push_axes(L, r.axes, a->ndim);
+    /* Of an array without axes sum and mean would give numbers: it stays as it is. */
     if (lua_isnil(L, 3)) {
         int mean = a->ndim > 0 ? lg_step(L, "mean", "vvb", 1, axes, 1) : lg_step(L, "div", "vn", 1, 1.0);
         return lg_end_reduction(L, mean, a, &r);

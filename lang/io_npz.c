@@ -37,11 +37,11 @@ static enum rt_status read_or_map(const struct archive *a, const struct rt_zip_m
                                   struct rt_array *out, struct rt_error *e)
 {
     struct rt_input in;
-    if (!a->map || m->method != 0) return lg_load_member(&a->zip, m, title, a->place.device, out, e);
+    if (!a->map) return lg_load_member(&a->zip, m, title, a->place.device, out, e);
     enum rt_status status = rt_zip_member_place(&a->zip, m, title, &in, e);
     if (status == RT_OK) status = rt_npy_map_input(&a->zip.file, &in, a->place.device, out, e);
     if (status != RT_UNSUPPORTED) return status;
-    rt_error_clear(e); /* it lies where it cannot be used */
+    rt_error_clear(e); /* it is packed, or lies where it cannot be used */
     return lg_load_member(&a->zip, m, title, a->place.device, out, e);
 }
 
@@ -361,6 +361,7 @@ int lg_load_npz(lua_State *L, const char *path, const struct lg_file_options *o)
 /* A list of the table's keys, sorted, so that the same arrays make the same file. */
 static void push_names(lua_State *L, int idx)
 {
+    lua_Integer n = 0;
     lua_newtable(L);
     for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) {
         if (lua_type(L, -2) != LUA_TSTRING)
@@ -368,15 +369,9 @@ static void push_names(lua_State *L, int idx)
         if (!lg_test_array(L, -1))
             luaL_error(L, "an .npz file holds arrays, and '%s' is a %s", lua_tostring(L, -2), lg_type_name(L, -1));
         lua_pushvalue(L, -2);
-        lua_rawseti(L, -4, (lua_Integer)lua_rawlen(L, -4) + 1);
+        lua_rawseti(L, -4, ++n);
     }
-    luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
-    lua_getfield(L, -1, LUA_TABLIBNAME);
-    lua_getfield(L, -1, "sort");
-    lua_replace(L, -3);
-    lua_pop(L, 1);
-    lua_pushvalue(L, -2);
-    lua_call(L, 1, 0);
+    lg_sort_keys(L, n);
 }
 
 /* Reads what the table at 2 has in a file alone. */

@@ -12,7 +12,6 @@
 #define LOCATOR_BYTES 20
 #define END64_BYTES   56
 #define ENTRY_BYTES   46
-#define LOCAL_BYTES   30
 #define MOST_PACKED   1040 /* bytes that deflate makes of one at most, and a little more */
 #define IN_BUFFER     ((size_t)1 << 16)
 
@@ -224,12 +223,12 @@ static enum rt_status find_data(const struct rt_zip *z, const struct rt_zip_memb
                                 struct rt_error *e)
 {
     const struct rt_file *f = &z->file;
-    char local[LOCAL_BYTES];
-    if (m->header > f->size || f->size - m->header < LOCAL_BYTES) return damaged(f, m->header, "a member's header", e);
+    char local[RT_ZIP_LOCAL];
+    if (m->header > f->size || f->size - m->header < RT_ZIP_LOCAL) return damaged(f, m->header, "a member's header", e);
     enum rt_status status = rt_file_read(f, m->header, local, sizeof local, e);
     if (status != RT_OK) return status;
     if (memcmp(local, "PK\3\4", 4) != 0) return damaged(f, m->header, "a member's header", e);
-    *start = m->header + LOCAL_BYTES + get16(local + 26) + get16(local + 28);
+    *start = m->header + RT_ZIP_LOCAL + get16(local + 26) + get16(local + 28);
     if (*start > f->size || m->packed > f->size - *start) return damaged(f, *start, "all of a member", e);
     return RT_OK;
 }

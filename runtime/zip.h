@@ -5,6 +5,8 @@
 
 #include "runtime/npy.h"
 
+#define RT_ZIP_LOCAL 30 /* bytes of the header before a member, without its name and what else comes with it */
+
 struct rt_zip_member {
     const char *name; /* of name_length bytes, no NUL behind them */
     size_t name_length;

@@ -6,11 +6,10 @@
 #include "runtime/zlib.h"
 #include "runtime/lend.h"
 
-#define OUT_BUFFER  ((size_t)1 << 16)
-#define LOCAL_BYTES 30
-#define LEAST       6    /* bytes of a field that fills the room before data */
-#define LINE        64   /* stored data begin at a multiple of it: an array can be mapped from there */
-#define DATE        0x21 /* the first of January 1980: the same arrays make the same file */
+#define OUT_BUFFER ((size_t)1 << 16)
+#define LEAST      6    /* bytes of a field that fills the room before data */
+#define LINE       64   /* stored data begin at a multiple of it: an array can be mapped from there */
+#define DATE       0x21 /* the first of January 1980: the same arrays make the same file */
 
 struct packed {
     char *name;
@@ -65,7 +64,7 @@ static void put_filling(struct bytes *b, size_t n)
     put(b, 2, 0xd935);
     put(b, 2, n - 4);
     put(b, 2, LINE);
-    while (n-- > 6) put(b, 1, 0);
+    while (n-- > LEAST) put(b, 1, 0);
 }
 
 static void put_sizes(struct bytes *b, const struct packed *m, bool place)
@@ -139,7 +138,7 @@ enum rt_status rt_zip_add(struct rt_zip_writer *w, const char *name, const void 
     m->size = header_bytes + bytes;
     for (int i = 0; i < 2; i++)
         if (sizes[i]) m->sum = (uint32_t)z->crc32_z(m->sum, parts[i], sizes[i]); /* of nothing it starts anew */
-    const uint64_t behind = m->header + LOCAL_BYTES + strlen(name) + 20;         /* the sizes */
+    const uint64_t behind = m->header + RT_ZIP_LOCAL + strlen(name) + 20;        /* the sizes */
     const size_t filling = w->compress ? 0 : LEAST + (size_t)(0 - (behind + LEAST)) % LINE;
     put_local(w, m, filling, &local);
     put_sizes(&wide, m, false);

@@ -309,8 +309,9 @@ static bool check_threads(struct warp *w, uint64_t pc, int64_t step, const uint6
 /* Does a lane go to host memory that kernels may use? Generated code moves nothing there: the interpreter does it. */
 static bool goes_to_host(const struct warp *w, const struct insn *i, int64_t step, uint64_t first)
 {
-    if (i->space != PTX_GLOBAL || !simt_mapped_any()) return false;
-    if (step != QUICK_SCATTERED) return first < SIMT_GLOBAL_BASE;
+    if (i->space != PTX_GLOBAL || (step != QUICK_SCATTERED && first >= SIMT_GLOBAL_BASE) || !simt_mapped_any())
+        return false;
+    if (step != QUICK_SCATTERED) return true;
     const uint64_t *at = u64_at(w->frame->regs, i->a);
     bool found = false;
     EACH_LANE(l, (uint32_t)first) found |= at[l] + (uint64_t)i->imm < SIMT_GLOBAL_BASE;

@@ -260,7 +260,7 @@ static bool guard(struct eager *e)
 
 static bool guard_in(struct ptx_parser *p, struct ptx_func *f)
 {
-    if (!f->has_body || !ptx_can_walk(f, MOST)) return true;
+    if (!ptx_can_walk(f, MOST)) return true;
     struct eager *e = ptx_new(p, 1, sizeof *e);
     if (!e) return false;
     e->p = p;
@@ -285,10 +285,5 @@ static bool guard_in(struct ptx_parser *p, struct ptx_func *f)
 
 bool ptx_guard_eager(struct ptx_module *m, struct rt_error *e)
 {
-    struct ptx_tree *tree = (struct ptx_tree *)m;
-    struct ptx_parser p = {.error = e, .module = m, .chunks = tree->chunks};
-    bool ok = true;
-    for (size_t k = 0; k < m->func_count && ok; k++) ok = guard_in(&p, &m->funcs[k]);
-    tree->chunks = p.chunks;
-    return ok;
+    return ptx_each_body(m, e, false, guard_in);
 }

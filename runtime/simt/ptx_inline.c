@@ -7,7 +7,7 @@
  *
  * Done for launches alone: traces and profiles show the calls that the text has. */
 #include <string.h>
-#include "runtime/simt/ptx_read.h"
+#include "runtime/simt/ptx_walk.h"
 
 #define LONGEST        1000 /* instructions of a body */
 #define MOST_REGISTERS 1000
@@ -324,10 +324,5 @@ static bool inline_in(struct ptx_parser *p, struct ptx_func *f)
 
 bool ptx_inline(struct ptx_module *m, struct rt_error *e)
 {
-    struct ptx_tree *tree = (struct ptx_tree *)m;
-    struct ptx_parser p = {.error = e, .module = m, .chunks = tree->chunks};
-    bool ok = true;
-    for (size_t k = 0; k < m->func_count && ok; k++) ok = !m->funcs[k].is_entry || inline_in(&p, &m->funcs[k]);
-    tree->chunks = p.chunks;
-    return ok;
+    return ptx_each_body(m, e, true, inline_in);
 }

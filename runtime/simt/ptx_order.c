@@ -9,7 +9,7 @@
  * search numbers the blocks from the end. Where it comes to a loop it first goes to where that is left: what it then
  * still finds from there is the loop alone. Done for launches alone, as calls are inlined. */
 #include <string.h>
-#include "runtime/simt/ptx_read.h"
+#include "runtime/simt/ptx_walk.h"
 
 #define MOST 4000 /* blocks */
 
@@ -321,7 +321,7 @@ static bool write_body(const struct order *o)
 static bool order_in(struct ptx_parser *p, struct ptx_func *f)
 {
     struct order o = {.p = p, .f = f};
-    if (!f->has_body || !is_whole(f)) return true;
+    if (!is_whole(f)) return true;
     if (!find_blocks(&o)) return false;
     if (o.count > MOST) return true;
     number(&o);
@@ -334,10 +334,5 @@ static bool order_in(struct ptx_parser *p, struct ptx_func *f)
 
 bool ptx_order(struct ptx_module *m, struct rt_error *e)
 {
-    struct ptx_tree *tree = (struct ptx_tree *)m;
-    struct ptx_parser p = {.error = e, .module = m, .chunks = tree->chunks};
-    bool ok = true;
-    for (size_t k = 0; k < m->func_count && ok; k++) ok = order_in(&p, &m->funcs[k]);
-    tree->chunks = p.chunks;
-    return ok;
+    return ptx_each_body(m, e, false, order_in);
 }

@@ -317,7 +317,7 @@ static bool write_body(const struct splitter *s)
 
 static bool split_in(struct ptx_parser *p, struct ptx_func *f)
 {
-    if (!f->has_body || !ptx_can_walk(f, MOST)) return true;
+    if (!ptx_can_walk(f, MOST)) return true;
     struct splitter *s = ptx_new(p, 1, sizeof *s);
     if (!s) return false;
     s->p = p;
@@ -331,10 +331,5 @@ static bool split_in(struct ptx_parser *p, struct ptx_func *f)
 
 bool ptx_split(struct ptx_module *m, struct rt_error *e)
 {
-    struct ptx_tree *tree = (struct ptx_tree *)m;
-    struct ptx_parser p = {.error = e, .module = m, .chunks = tree->chunks};
-    bool ok = true;
-    for (size_t k = 0; k < m->func_count && ok; k++) ok = !m->funcs[k].is_entry || split_in(&p, &m->funcs[k]);
-    tree->chunks = p.chunks;
-    return ok;
+    return ptx_each_body(m, e, true, split_in);
 }

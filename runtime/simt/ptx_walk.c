@@ -2,6 +2,20 @@
 #include <string.h>
 #include "runtime/simt/ptx_walk.h"
 
+bool ptx_each_body(struct ptx_module *m, struct rt_error *e, bool kernels_alone,
+                   bool (*change)(struct ptx_parser *p, struct ptx_func *f))
+{
+    struct ptx_tree *tree = (struct ptx_tree *)m;
+    struct ptx_parser p = {.error = e, .module = m, .chunks = tree->chunks};
+    bool ok = true;
+    for (size_t k = 0; k < m->func_count && ok; k++) {
+        struct ptx_func *f = &m->funcs[k];
+        ok = !f->has_body || (kernels_alone && !f->is_entry) || change(&p, f);
+    }
+    tree->chunks = p.chunks;
+    return ok;
+}
+
 bool ptx_can_walk(const struct ptx_func *f, size_t most)
 {
     if (!f->insn_count || f->insn_count > most || f->branch_table_count) return false;

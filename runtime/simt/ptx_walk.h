@@ -1,4 +1,4 @@
-/* Ways through a function's instructions, for what changes a body before it is decoded. */
+/* Bodies of functions, and ways through their instructions, for what changes them before they are decoded. */
 #ifndef SIMT_PTX_WALK_H
 #define SIMT_PTX_WALK_H
 
@@ -20,6 +20,9 @@ static inline bool ptx_goes_on(const struct ptx_insn *in) /* may what stands beh
     return in->guard >= 0 || !(ptx_is(in, "bra") || ptx_is(in, "ret") || ptx_is(in, "exit"));
 }
 
+/* Changes the bodies of a module's functions, or of its kernels alone, one after the other, until that fails. */
+bool ptx_each_body(struct ptx_module *m, struct rt_error *e, bool kernels_alone,
+                   bool (*change)(struct ptx_parser *p, struct ptx_func *f));
 /* Can all jumps be followed, among no more than so many instructions? */
 bool ptx_can_walk(const struct ptx_func *f, size_t most);
 /* Room for that many instructions, for walks through one function after another. False without memory. */
