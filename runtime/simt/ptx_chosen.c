@@ -129,15 +129,20 @@ void ptx_enter_all(struct eager *e)
 }
 
 /* ---- when ---- */
-bool ptx_leads(struct eager *e, size_t behind, size_t to, int reg)
+static bool leads(struct eager *e, size_t behind, size_t to, size_t without, int reg)
 {
     size_t k;
     ptx_walk_from(&e->walk, behind + 1);
     while (ptx_walk_step(&e->walk, &k)) {
         if (k == to) return true;
-        if (k != e->load && (reg < 0 || !ptx_writes(&e->f->insns[k], reg))) ptx_walk_on(&e->walk, k);
+        if (k != without && (reg < 0 || !ptx_writes(&e->f->insns[k], reg))) ptx_walk_on(&e->walk, k);
     }
     return false;
+}
+
+bool ptx_leads(struct eager *e, size_t behind, size_t to, int reg)
+{
+    return leads(e, behind, to, e->load, reg);
 }
 
 /* ---- who wants it ---- */
@@ -305,8 +310,9 @@ static void follow_use(struct eager *e, struct ways *to, size_t k, int reg, size
 {
     const struct ptx_insn *in = &e->f->insns[k];
     bool negate;
-    if (e->makers[reg] == SEVERAL && !ptx_leads(e, from, k, reg)) return; /* it is of another one */
-    bool may_be_old = e->exact && (k <= e->load || (from != e->load && ptx_leads(e, e->load, k, reg)));
+    const bool own = e->makers[reg] != SEVERAL || ptx_leads(e, from, k, reg);
+    if (!own && !(e->exact && leads(e, from, k, NOWHERE, reg))) return; /* it is of another one */
+    bool may_be_old = !own || (e->exact && (k <= e->load || (from != e->load && ptx_leads(e, e->load, k, reg))));
     struct ways results = {.count = 0}, chosen = {.count = 0};
     if (may_be_old || !ptx_computes(in) || depth == DEEPEST) {
         results.always = true;

@@ -46,6 +46,10 @@ struct ref_launch {
     struct ref_memory *memory;
     size_t memory_count;
     long budget; /* instructions; when they are used up the run fails */
+    /* What a thread's load gives, of what is there. Asked, too, where the guard of a load that may be made early tells
+     * that nobody wants it (passed). NULL: what is there. */
+    uint64_t (*loaded)(void *user, const struct ptx_insn *in, uint32_t thread, bool passed, uint64_t v);
+    void *user;
 };
 struct ref_run {
     const struct ref_launch *launch;
@@ -204,8 +208,10 @@ static inline uint8_t *ref_address(struct ref_run *r, struct ref_thread *t, cons
     if (!p) ref_fail(r, i, "access out of bounds");
     return p;
 }
-static inline bool ref_access(struct ref_run *r, struct ref_thread *t, const struct ref_insn *i, bool store)
+static inline bool ref_access(struct ref_run *r, struct ref_thread *t, const struct ref_insn *i, bool store,
+                              bool passed)
 {
+    const struct ref_launch *l = r->launch;
     const struct ptx_operand *address = &i->in->operands[store ? 0 : 1], *value = &i->in->operands[store ? 1 : 0];
     size_t n = ptx_type_size(i->type);
     uint8_t *p = ref_address(r, t, i, address, n * (size_t)i->count);
@@ -218,6 +224,7 @@ static inline bool ref_access(struct ref_run *r, struct ref_thread *t, const str
             memcpy(p, &v, n);
         } else {
             memcpy(&v, p, n);
+            if (l->loaded) v = l->loaded(l->user, i->in, t->linear, passed, v);
             ref_write(t, o, ref_signed(i->type) ? (uint64_t)ref_extend(v, i->type) : v);
         }
     }
@@ -373,6 +380,7 @@ static inline bool ref_run_thread(struct ref_run *r, struct ref_thread *t)
         const char *op = in->opcode;
         uint64_t mask;
         if (in->guard >= 0 && (f->regs[in->guard] & 1) == in->guard_negate) {
+            if (in->is_eager && r->launch->loaded && !ref_access(r, t, i, false, true)) return false;
             f->pc++;
         } else if (ref_is_sync(in)) {
             if (!ref_source(r, t, i, &in->operands[in->operand_count - 1], &mask)) return false;
@@ -396,8 +404,9 @@ static inline bool ref_run_thread(struct ref_run *r, struct ref_thread *t)
         } else if (!strcmp(op, "call")) {
             if (!ref_call(r, t, i)) return false;
         } else {
-            bool good = !strcmp(op, "ld") || !strcmp(op, "st")      ? ref_access(r, t, i, op[0] == 's')
+            bool good = !strcmp(op, "ld") || !strcmp(op, "st")      ? ref_access(r, t, i, op[0] == 's', false)
                         : !strcmp(op, "atom") || !strcmp(op, "red") ? ref_atomic(r, t, i, op[0] == 'a')
+                        : !strcmp(op, "membar")                     ? true /* a thread runs by itself */
                         : i->op                                     ? ref_compute(r, t, i)
                                                                     : ref_fail(r, i, "unknown to the reference");
             if (!good) return false;
