@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "lang/check.h"
+#include "lang/hint.h"
 #include "lang/kernel.h"
 
 #define MAX_LEVELS 20 /* callers that are searched for the text of a kernel */
@@ -13,7 +14,7 @@ int lg_raise_kernel(lua_State *L, struct rt_error *e)
                   (e->status == RT_NOMEM && strchr(e->text, '\n')); /* a stack that is full, with its line */
     if (!placed) return lg_raise(L, e);
     enum rt_status status = e->status;
-    lua_pushstring(L, e->text);
+    if (status != RT_COMPILE || !lg_push_outer_name(L, e->text)) lua_pushstring(L, e->text);
     rt_error_clear(e);
     lg_note_status(L, status);
     return lua_error(L);

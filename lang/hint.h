@@ -32,6 +32,10 @@ bool lg_push_name_hint(lua_State *L, const struct lg_place *p, const char *messa
 /* Pushes which name of the line has no value, where an array or a kernel met one; false: nothing is pushed. [raises] */
 bool lg_push_unset(lua_State *L, const struct lg_place *p);
 
+/* Pushes the compiler's message with a hint, where its first error is a name that nobody declared in the kernel, but
+ * that the code around it has; false: nothing is pushed. Asks the functions that are being called. [raises] */
+bool lg_push_outer_name(lua_State *L, const char *message);
+
 /* For a function that takes a dtype and was given nil: raises where the line that called it names one without quotes,
  * as in gpu.zeros(3, float64), which is a variable without a value. [raises] */
 void lg_check_bare_dtype(lua_State *L);

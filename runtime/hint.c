@@ -14,9 +14,11 @@
 #define RANDOM    "kernels have curand_uniform(&state), of <curand_kernel.h>, or get an array of gpu.random.uniform"
 #define SYNC      "it has _sync in its name, and the lanes that come here first: __shfl_down_sync(0xffffffff, x, 16)"
 #define VECTOR    "vectors have no operators: write them for .x, .y, ..."
+#define MAKE      "a vector is made of its parts, make_float4(x, y, z, w), or in a declaration float4 v = {x, y, z, w};"
 #define ELEMENT   "an array is a pointer here; its elements are x[i]"
 #define FOR       "a loop is for (int i = 0; i < n; i++) { ... }"
 #define C_KERNEL  "kernels are CUDA C: __global__ void f(int n, float *x) { ... }"
+#define COMPLEX   "complex numbers are cuda::std::complex<float>, of #include <cuda/std/complex>"
 #define WHOLE     "atomic functions are of 4 and 8 bytes: let what is updated be an array of int"
 #define RETURNS   "a kernel returns nothing: its results go into arrays"
 #define TEXTURE                                                                                                        \
@@ -32,6 +34,8 @@ static const struct {
     {"name followed by \"::\"", "cub::Device",
      "what CUB has for whole arrays is called from the host, in Lua as x:sum(), x:cumsum(), x:sort(); kernels have its "
      "algorithms of blocks and warps"},
+    {"/thrust/complex.h", ": error", COMPLEX},
+    {"open source file \"cupy/complex", "", COMPLEX},
     {"/thrust/", ": error",
      "Thrust is called from the host; kernels take CUB's headers of blocks and warps, and cuda::std"},
     {"identifier \"cuda\" is undefined", "cuda.", INDEX},
@@ -40,12 +44,13 @@ static const struct {
      "it needs #include <cuComplex.h>; cuda::std::complex<float>, of <cuda/std/complex>, has operators"},
     {"identifier \"cuDoubleComplex\"", "",
      "it needs #include <cuComplex.h>; cuda::std::complex<double>, of <cuda/std/complex>, has operators"},
-    {"identifier \"complex\" is undefined", "", "it is cuda::std::complex<float>, of #include <cuda/std/complex>"},
+    {"identifier \"complex\" is undefined", "", COMPLEX},
     {"identifier \"cuda", "is undefined", HOST_PART},
     {"identifier \"cublas", "is undefined", LIBRARIES},
     {"identifier \"cusparse", "is undefined", LIBRARIES},
     {"At end of source: error: expected a \"]\"", "",
      "in Lua ]] ends the string, in x[y[i]] too: write gpu.kernel [=[ ... ]=]"},
+    {"identifier \"def\" is undefined", "", C_KERNEL},
     {"identifier \"local\" is undefined", "", "kernels are CUDA C, not Lua: int i = threadIdx.x;"},
     {"identifier \"then\" is undefined", "", "kernels are CUDA C, not Lua: if (i < n) { ... }"},
     {"error: expected a \")\"", "~=", "'not equal' is written !="},
@@ -115,6 +120,8 @@ static const struct {
     {"no operator \"", "operand types are: float4", VECTOR},
     {"no operator \"", "operand types are: float3", VECTOR},
     {"no operator \"", "operand types are: float2", VECTOR},
+    {"no suitable constructor exists to convert from", "to \"float", MAKE},
+    {"no suitable constructor exists to convert from", "to \"int", MAKE},
     {"no suitable conversion function from \"const ", "3\"", PARTS},
     {"__host__ function is not allowed", "", "it is __device__, or without a word before it"},
     {"no operator \"", "const uint3", PARTS},

@@ -148,18 +148,26 @@ static size_t message_length(const char *text)
     return end ? (size_t)(end - text) + 2 : strlen(text);
 }
 
-/* Puts a message without the notes that a function of the compiler's own header takes another number of arguments: they
+/* Whether the line begins a note on a function that was not meant: one of the compiler's own header that takes another
+ * number of arguments, an operator of a header, such as those of half that no vector is, or one that is built in. They
  * are many, and show code that nobody knows. */
-static void put_message(struct output *o, const char *text, size_t length)
+static bool is_idle_note(const char *line)
 {
     static const char header[] = "__nv_nvrtc_builtin_header";
+    if (!line_has(line, "): note ")) return false;
+    if (line_has(line, "built-in operator")) return true;
+    if (strncmp(line, header, sizeof header - 1) == 0 && line_has(line, "number of parameters of function"))
+        return true;
+    return strncmp(line, RT_SOURCE_NAME, strlen(RT_SOURCE_NAME)) != 0 && line_has(line, "function \"operator");
+}
+
+static void put_message(struct output *o, const char *text, size_t length)
+{
     bool skips = false;
     for (const char *end = text + length; text < end;) {
         size_t n = strcspn(text, "\n") + 1;
         if (text + n > end) n = (size_t)(end - text);
-        if (*text != ' ' || !skips)
-            skips = strncmp(text, header, sizeof header - 1) == 0 && line_has(text, "): note ") &&
-                    line_has(text, "number of parameters of function");
+        if (*text != ' ' || !skips) skips = is_idle_note(text);
         if (!skips) put(o, text, n);
         text += n;
     }

@@ -71,7 +71,7 @@ const char *rt_past_verb(const struct rt_party *p)
     return *p->access == 'w' ? "written" : "updated by an atomic";
 }
 
-/* What to do about an index of shared memory, or any that is just one too large. */
+/* What to do about an index of shared memory, or any that is just one too large or has left its type. */
 static void advise_bounds(const struct rt_scene *x, const struct simt_report *r, struct rt_report *out)
 {
     const char *launch = x->program ? "k(grid, block, bytes)(...)" : "<<<grid, block, bytes>>>";
@@ -100,6 +100,10 @@ static void advise_bounds(const struct rt_scene *x, const struct simt_report *r,
                  "%lld is %lld as an unsigned number, which threadIdx.x is, too: is a check missing that the index is "
                  "not below 0?",
                  (long long)out->index, (long long)out->index - (INT64_C(1) << 32));
+    else if (out->index >= INT32_MIN && out->index < INT32_MIN / 64)
+        snprintf(out->hint, sizeof out->hint,
+                 "an int that grows past 2147483647 goes on from -2147483648: larger indices are long long, as in "
+                 "(long long)row * width + column");
 }
 
 /* "4 bytes before", "4 bytes past the end of"; what begins inside reaches out. */

@@ -106,6 +106,15 @@ for source, index in pairs { ["threadIdx.x - 1"] = 4294967295, ["(threadIdx.x - 
         "is a check missing that the index is not below 0?"):format(index, index - (1 << 32)) } })
 end
 
+faulty("a product that an int does not hold", "__global__ void k(const float *x, float *y, int n) { int i = threadIdx.x * n; if (i < 64) y[threadIdx.x] = x[i]; }",
+  function(k) k(1, 3)(gpu.ones(64), gpu.ones(64), 1200000000) end,
+  { { kind = "out of bounds", line = 1, name = "x", index = 2 * 1200000000 - (1 << 32), hint = "an int that grows past 2147483647 goes on from -2147483648: " ..
+      "larger indices are long long, as in (long long)row * width + column" } })
+t.test("an index that is below 0 by little is no overflow", function()
+  local k = gpu.kernel "__global__ void k(const float *x, float *y) { y[0] = x[(int)threadIdx.x - 100000]; }"
+  t.eq(gpu.check(function() k(1, 1)(gpu.ones(64), gpu.ones(64)) end)[1].hint, nil)
+end)
+
 t.test("a shared array that the compiler takes apart", function()
   local k = gpu.kernel [[__global__ void k(int *y) { __shared__ int few[2];
     if (threadIdx.x == 0) few[0] = 3;

@@ -126,6 +126,21 @@ TEST(notes_on_functions_of_other_numbers_of_arguments_are_left_out)
     free(got);
 }
 
+TEST(notes_on_operators_that_were_not_meant_are_left_out)
+{
+    char *got = rt_map_errors(
+        "/lunarray-kernel.cu(2): error: no operator \"+\"\n            operand types are: v + float3\n  a + b\n    ^\n"
+        "/include/cuda_fp16.h(7): note #3326-D: function \"operator+(__half)\" does not match because\n  operator+\n  ^\n"
+        "/lunarray-kernel.cu(1): note #3326-D: function \"operator+(v, v)\" does not match because\n  v operator+\n"
+        "/include/mine.h(3): note #3326-D: function \"plus(v, v)\" does not match because\n  plus\n"
+        "/lunarray-kernel.cu(2): note #3328-D: built-in operator+(<pointer to object>) does not match\n  a + b\n    ^\n\n",
+        "cell 3", 11);
+    CHECK_STR(got, "cell 3:12: error: no operator \"+\"\n            operand types are: v + float3\n  a + b\n    ^\n"
+                   "cell 3:11: note #3326-D: function \"operator+(v, v)\" does not match because\n  v operator+\n"
+                   "/include/mine.h:3: note #3326-D: function \"plus(v, v)\" does not match because\n  plus");
+    free(got);
+}
+
 /* ---- the cache alone ---- */
 
 static struct rt_cache_key key_of(const char *a, const char *b)
