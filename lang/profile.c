@@ -171,6 +171,7 @@ static void set_counts(lua_State *L, const struct simt_counts *c)
     set_integer(L, "divergent", c->divergent);
     set_integer(L, "barriers", c->barriers);
     set_integer(L, "flops", c->flops);
+    if (c->double_flops) set_integer(L, "double_flops", c->double_flops);
     if (lg_profile_moved(c)) set_number(L, "intensity", (double)c->flops / (double)lg_profile_moved(c));
     set_traffic(L, "load", &c->load);
     set_traffic(L, "store", &c->store);
@@ -307,7 +308,7 @@ static const struct lg_function functions[] = {
      "array_bytes; occupancy with fraction, blocks, warps, max_warps, limiter and limits; lines, a list with line, "
      "source and file (of included files); and, of the launch and of each line: instructions, lanes (on average), "
      "branches, divergent, barriers, flops (operations on floating-point numbers; a fused multiply-add is two, anything else "
-     "one), intensity (flops for each byte that global memory moves); load, store and atomic with requests, sectors, ideal, bytes (asked for), moved and "
+     "one), double_flops, those of doubles, intensity (flops for each byte that global memory moves); load, store and atomic with requests, sectors, ideal, bytes (asked for), moved and "
      "efficiency; shared_load, shared_store and shared_atomic with requests, conflicts and bytes; atomics with requests, lanes and "
      "collisions (on average); local_memory with requests and bytes. What did not happen is nil. Fragments of matrices "
      "count as requests of 16 bytes a lane, textures with the texels they take.",

@@ -187,13 +187,15 @@ uint64_t lg_profile_moved(const struct simt_counts *c)
 
 static void add_arithmetic(const struct simt_counts *c, struct facts *f)
 {
-    char flops[24];
+    char flops[24], doubles[24], some[48] = "";
     put_count(flops, sizeof flops, c->flops);
+    put_count(doubles, sizeof doubles, c->double_flops);
+    if (c->double_flops) snprintf(some, sizeof some, " (%s of doubles)", doubles);
     if (c->flops && lg_profile_moved(c))
-        add(f, "arithmetic", "%s floating-point operations, %.3g for each byte that global memory moves", flops,
+        add(f, "arithmetic", "%s floating-point operations%s, %.3g for each byte that global memory moves", flops, some,
             per(c->flops, lg_profile_moved(c)));
     else if (c->flops)
-        add(f, "arithmetic", "%s floating-point operations", flops);
+        add(f, "arithmetic", "%s floating-point operations%s", flops, some);
 }
 
 static void add_counts(const struct simt_counts *c, struct facts *f)
@@ -280,6 +282,9 @@ static void note_line(const struct lg_profile_row *row, const struct simt_counts
         add(f, label,
             "shared memory takes %.1f turns, not %.1f: lanes want different words of one bank; pad the rows by one",
             per(all_banks(c).turns, all_banks(c).requests), per(all_banks(c).ideal, all_banks(c).requests));
+    if (c->double_flops && c->widened && c->narrowed)
+        add(f, label,
+            "floats become doubles and back, with which GPUs are far slower: 0.1 is a double, 0.1f a float, as powf(x, y) is");
     if (c->atomics && c->atomic_turns >= 4 * c->atomics)
         add(f, label, "%.1f lanes of an atomic meet at one address and take turns: combine in the warp or block first",
             per(c->atomic_turns, c->atomics));

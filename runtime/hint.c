@@ -149,6 +149,8 @@ static const struct {
     {"overloaded function \"atomic", "bool *, ", WHOLE},
     {"overloaded function \"min\"", "", "both arguments are of one type: fminf(x, 1.0f), min(i, 1)"},
     {"overloaded function \"max\"", "", "both arguments are of one type: fmaxf(x, 1.0f), max(i, 1)"},
+    {"more than one instance of overloaded function", "(float, double)",
+     "both arguments are of one type: powf(x, 2.5f), atan2f(y, x), fmodf(x, 0.1f)"},
     {"error: expected a \"(\"", " if ", "what an if, for or while asks stands in parentheses: if (i < n) { ... }"},
     {"error: expected a \"(\"", "for ", FOR},
     {"error: expected a \"(\"", "while ", "what an if, for or while asks stands in parentheses: while (i < n) { ... }"},

@@ -392,16 +392,24 @@ static uint64_t flops_of(const char *opcode, bool *by_warp)
     return each * count;
 }
 
+static void count_arithmetic(struct simt_counts *c, const char *opcode)
+{
+    bool by_warp;
+    uint64_t each = flops_of(opcode, &by_warp);
+    if (each) c->flops = each * (by_warp ? c->instructions : c->lanes);
+    if (has_word(opcode, "f64")) c->double_flops = c->flops;
+    if (!is(opcode, "cvt")) return;
+    if (strstr(opcode, ".f64.f32")) c->widened = c->lanes;
+    if (strstr(opcode, ".f32.f64")) c->narrowed = c->lanes;
+}
+
 static bool merge(struct simt_profile *out, struct profiler *p, struct simt_program *program)
 {
     struct simt_counts *sums = rt_calloc(p->code_count + 1, sizeof *sums);
     for (const struct profile_part *t = p->tallies; sums && t; t = t->next)
         for (uint32_t pc = 0; pc < p->code_count; pc++) add_counts(&sums[pc], &t->counts[pc]);
-    for (uint32_t pc = 0; sums && pc < p->code_count; pc++) {
-        bool by_warp;
-        uint64_t each = sums[pc].instructions ? flops_of(program->places[pc].opcode, &by_warp) : 0;
-        if (each) sums[pc].flops = each * (by_warp ? sums[pc].instructions : sums[pc].lanes);
-    }
+    for (uint32_t pc = 0; sums && pc < p->code_count; pc++)
+        if (sums[pc].instructions) count_arithmetic(&sums[pc], program->places[pc].opcode);
     out->files = program->files; /* taken over: the lines point to them */
     out->file_count = program->file_count;
     program->files = NULL;

@@ -25,6 +25,7 @@ struct simt_counts {              /* nothing but sums */
     uint64_t branches, divergent; /* conditional ones; those whose lanes parted */
     uint64_t barriers;
     uint64_t flops; /* operations on floating-point numbers, by all lanes; a fused multiply-add is two */
+    uint64_t double_flops, widened, narrowed; /* those of f64; conversions of f32 to it, and back */
     struct simt_traffic load, store, atomic;
     struct simt_banks shared_load, shared_store, shared_atomic;
     uint64_t atomics, atomic_lanes; /* on global and shared memory */

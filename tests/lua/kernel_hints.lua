@@ -29,7 +29,7 @@ t.test("names that CUDA C has otherwise", function()
     ["const int *c = &n; atomicAdd(c, 1);"] = "what is const is not updated", ["char *c = 0; atomicAdd(c, 1);"] = "of 4 and 8 bytes",
     ["unsigned char *c = 0; atomicOr(c, 1);"] = "of 4 and 8 bytes", ["bool *b = 0; atomicExch(b, 1);"] = "of 4 and 8 bytes",
     ["short *s = 0; atomicMax(s, 1);"] = "of 4 and 8 bytes",
-    ["x[0] = min(n, 2.0f);"] = "fminf", ["x[0] = max(n, 2.0f);"] = "fmaxf",
+    ["x[0] = min(n, 2.0f);"] = "fminf", ["x[0] = max(n, 2.0f);"] = "fmaxf", ["x[0] = pow(x[0], 2.5);"] = "powf(x, 2.5f)",
     ["float4 v, w = v + v;"] = "for .x, .y", ["float4 v = (1, 2, 3, 4);"] = "make_float4(x, y, z, w)", ["int2 v = 1;"] = "float4 v = {x, y, z, w}", ["x[0] = rand();"] = "curand_uniform", ["int m = len(x);"] = "comes as a parameter",
     ["x.fill(3);"] = "comes as a parameter", ["cublasHandle_t h;"] = "gpu.matmul", ["cusparseHandle_t h;"] = "gpu.sparse",
     ["x[0] = 1; -- first"] = "begins with //", ["i = threadIdx.x;"] = "with its type, int i = ...",

@@ -530,6 +530,8 @@ on_simt("floating-point operations", function()
   t.eq(p.flops, 5 * 20)
   t.eq(p.intensity, 100 / (p.load.moved + p.store.moved))
   assert(tostring(p):find("arithmetic     100 floating%-point operations"))
+  assert(p.double_flops == 2 * 20 and at(p, "sqrt").double_flops == 2 * 20 and at(p, "__fadd_rn").double_flops == nil)
+  assert(tostring(p):find("operations (40 of doubles)", 1, true) and not tostring(p):find("become doubles")) -- they are meant
   p = gpu.profile(k.integers, 1, 32)(gpu.ones(32, "int32"))
   assert(p.flops == 0 and p.intensity == 0 and not tostring(p):find("arithmetic"))
   local product = gpu.kernel [[
@@ -547,6 +549,22 @@ on_simt("floating-point operations", function()
     }
   ]]
   t.eq(gpu.profile(product, 1, 32)(gpu.ones(16, 16, "float16"), gpu.zeros(16, 16)).flops, 2 * 16 ^ 3)
+end)
+
+on_simt("literals that make doubles of floats", function()
+  local k = gpu.kernel [[
+    __global__ void scaled(int n, float *x, double *sum) {
+      int i = threadIdx.x;
+      x[i] = x[i] * 0.1; // one letter short
+      x[i] = x[i] * 0.1f;
+      x[i] = x[i] + (float)sum[0]; // narrowed
+      if (x[i] > 0.5) sum[1] = 2.0 * x[i]; // widened
+    }
+  ]]
+  local p = gpu.profile(k, 1, 32)(32, gpu.ones(32), gpu.ones(2, "float64"))
+  local _, notes = tostring(p):gsub("floats become doubles and back", "")
+  t.eq(notes, 1)
+  assert(tostring(p):find(("line %d: floats become doubles and back"):format(at(p, "one letter short").line), 1, true))
 end)
 
 t.test("mistakes are named", function()
