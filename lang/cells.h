@@ -5,6 +5,8 @@
 
 #include "lang/lang.h"
 
+#define LG_SHOWN_WHOLE 300 /* arrays of more elements show their edges, unless told otherwise */
+
 /* lang/printoptions.c: what gpu.printoptions was told. */
 enum lg_print_choice { LG_NEVER, LG_ALWAYS, LG_AUTOMATIC };
 struct lg_print_options {

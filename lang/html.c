@@ -1,14 +1,15 @@
 /* The HTML form of arrays, for notebooks: a table in the page's own colours and fonts, so it suits dark and light
- * themes. One axis is one row, two are a table, of more the first and the last table are shown. */
+ * themes. One axis is one row, or several of a long one, two are a table, of more the first and the last table are
+ * shown. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include "lang/array.h"
 #include "lang/cells.h"
 
-#define THRESHOLD 200 /* elements; larger arrays show their edges */
-#define COLUMNS   20  /* and so do wider ones */
-#define BLOCKS    4   /* tables of an array of more than two axes */
+#define COLUMNS 20  /* tables that are wider show their edges, vectors have several rows */
+#define LINE    790 /* pixels of such a row, of a page that is not wide: about 8 a character and 10 between cells */
+#define BLOCKS  4   /* tables of an array of more than two axes */
 
 void lg_add_format(luaL_Buffer *b, const char *format, ...)
 {
@@ -69,17 +70,22 @@ static void add_index(luaL_Buffer *b, int64_t index)
     luaL_addstring(b, text);
 }
 
-static void add_row(luaL_Buffer *b, const struct lg_cells *c, int64_t first)
+static void add_cell(luaL_Buffer *b, const struct lg_cells *c, int64_t i)
 {
     char text[LG_CELL_TEXT];
+    lg_cell_text(c, i, text);
+    luaL_addstring(b, "<td>");
+    lg_add_html(b, text, strlen(text));
+    luaL_addstring(b, "</td>");
+}
+
+static void add_row(luaL_Buffer *b, const struct lg_cells *c, int64_t first)
+{
     int last = c->ndim - 1;
     int64_t count = c->ndim ? c->count[last] : 1, front = c->ndim ? c->front[last] : 1;
     for (int64_t i = 0; i < count; i++) {
         if (i == front) luaL_addstring(b, "<td>&hellip;</td>");
-        lg_cell_text(c, first + i, text);
-        luaL_addstring(b, "<td>");
-        lg_add_html(b, text, strlen(text));
-        luaL_addstring(b, "</td>");
+        add_cell(b, c, first + i);
     }
     if (c->ndim && front == count && lg_has_gap(c, last)) luaL_addstring(b, "<td>&hellip;</td>");
 }
@@ -108,6 +114,21 @@ static void add_rows(luaL_Buffer *b, const struct lg_cells *c, int64_t first)
         luaL_addstring(b, "</tr>");
     }
     if (c->front[axis] == rows && lg_has_gap(c, axis)) luaL_addstring(b, "<tr><th>&#8942;</th></tr>");
+}
+
+/* A vector that is shown whole and is no row of the page's width; each row begins with the index of its first. */
+static void add_lines(luaL_Buffer *b, const struct lg_cells *c)
+{
+    int64_t step = 16; /* which warps and blocks are multiples of */
+    while (step > 4 && step * (8 * c->width + 10) > LINE) step /= 2;
+    for (int64_t i = 0; i < c->size; i++) {
+        if (i % step == 0) {
+            luaL_addstring(b, i ? "</tr><tr>" : "<tr>");
+            add_index(b, i + 1);
+        }
+        add_cell(b, c, i);
+    }
+    luaL_addstring(b, "</tr>");
 }
 
 /* Heading of one table of an array of more than two axes. */
@@ -159,8 +180,8 @@ void lg_push_array_html(lua_State *L, const struct rt_array *a)
 {
     struct lg_cells c;
     luaL_Buffer b;
-    bool wide = a->ndim > 0 && a->shape[a->ndim - 1] > COLUMNS && lg_print_options(L)->threshold < 0;
-    lg_push_cells(L, a, wide ? 0 : THRESHOLD, &c);
+    bool wide = a->ndim > 1 && a->shape[a->ndim - 1] > COLUMNS && lg_print_options(L)->threshold < 0;
+    lg_push_cells(L, a, wide ? 0 : LG_SHOWN_WHOLE, &c);
     int64_t bytes = rt_array_size(a) * rt_dtypes[a->dtype].size;
     lg_push_array_title(L, a);
     const char *title = lua_tostring(L, -1);
@@ -172,6 +193,8 @@ void lg_push_array_html(lua_State *L, const struct rt_array *a)
     luaL_addstring(&b, "<tbody>");
     if (c.size == 0) {
         luaL_addstring(&b, "<tr><td>no elements</td></tr>");
+    } else if (c.ndim == 1 && c.size > COLUMNS && !lg_has_gap(&c, 0)) {
+        add_lines(&b, &c);
     } else if (c.ndim < 2) {
         if (c.ndim == 1) add_column_numbers(&b, &c, false);
         luaL_addstring(&b, "<tr>");

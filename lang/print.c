@@ -6,9 +6,8 @@
 #include "lang/cells.h"
 #include "lang/display.h"
 
-#define LINE      80  /* columns of a line where no terminal says how many it has */
-#define GAP       5   /* of them for "  ..." */
-#define THRESHOLD 300 /* arrays of more elements show their edges */
+#define LINE 80 /* columns of a line where no terminal says how many it has */
+#define GAP  5  /* of them for "  ..." */
 
 /* Cells that belong to one row, and which of them fit on a line. */
 struct columns {
@@ -116,7 +115,7 @@ void lg_push_array_text(lua_State *L, const struct rt_array *a)
     struct lg_cells c;
     luaL_Buffer b;
     int line = line_columns(L);
-    lg_push_cells(L, a, THRESHOLD, &c);
+    lg_push_cells(L, a, LG_SHOWN_WHOLE, &c);
     lg_push_array_title(L, a);
     const char *title = lua_tostring(L, -1);
     luaL_buffinit(L, &b);

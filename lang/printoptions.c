@@ -102,7 +102,7 @@ const struct lg_function lg_printoptions_functions[] = {
      "Options: precision, threshold, edgeitems, linewidth and scientific. precision = how many digits stand behind the "
      "point at most, 0 to 17; threshold = up to how many elements an array is shown whole; edgeitems = how many are shown at "
      "either end of an axis of a larger one; linewidth = columns of a line. For these four, false is what they are unless told otherwise: "
-     "as many digits as the numbers need, six at most; 300 elements as text and 200 in a notebook; 3, and 1 of axes in "
+     "as many digits as the numbers need, six at most; 300 elements, in a notebook of tables of 20 columns; 3, and 1 of axes in "
      "front of the last two; and the terminal's width. scientific = true writes all floats as 1.5e-03, false none below "
      "1e16 (NumPy's suppress), \"auto\" those arrays whose numbers would need too many digits.",
      "local x = gpu.array({1 / 3, 2e-5})\n"

@@ -64,10 +64,32 @@ TEST(edges)
     CHECK_HAS(html, "<td>1000000</td></tr></tbody>");
     CHECK_INT(count(html, "&#8942;"), 1);
     CHECK(strlen(html) < 6000);
-    html = balanced(html_of("gpu.range(30)"));
+    html = balanced(html_of("gpu.range(301)"));
     CHECK_INT(count(html, "&hellip;"), 1);
+    CHECK_INT(count(html, "<td>"), 7);
     html = balanced(html_of("gpu.range(18)"));
     CHECK_INT(count(html, "&hellip;"), 0);
+}
+
+TEST(vectors_of_several_rows)
+{
+#define FIRST(n) "<tr><th style=\"font-weight:normal;opacity:.55\">" n "</th>"
+    const char *html = balanced(html_of("gpu.range(20)"));
+    CHECK_INT(count(html, "<tr>"), 2); /* one, and its indices */
+    html = balanced(html_of("gpu.range(33)"));
+    CHECK_INT(count(html, "<tr>"), 3);
+    CHECK_HAS(html, FIRST("1") "<td>1</td><td>2</td>");
+    CHECK_HAS(html, "<td>16</td></tr>" FIRST("17") "<td>17</td>");
+    CHECK_HAS(html, FIRST("33") "<td>33</td></tr></tbody>");
+    html = balanced(html_of("gpu.range(300) / 7")); /* 42.857143 */
+    CHECK_HAS(html, FIRST("9") "<td>1.28571</td>");
+    CHECK_INT(count(html, "<td>"), 300);
+    html = balanced(html_of("gpu.range(32):gt(5)"));
+    CHECK_INT(count(html, "<tr>"), 4);
+    html = balanced(html_of("gpu.complex(gpu.range(30) / 7, gpu.range(30) / 7)"));
+    CHECK_HAS(html, FIRST("5") "<td>0.714286");
+    html = balanced(html_of("gpu.range(40):reshape(1, 40)")); /* a table, which has columns */
+    CHECK_INT(count(html, "&hellip;"), 1);
 }
 
 TEST(many_axes)
