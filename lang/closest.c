@@ -41,8 +41,10 @@ static bool is_written(const char *synonym)
 }
 
 /* What users of NumPy, PyTorch, CuPy, Numba and PyCUDA look for, and its name here, which counts where a table has it;
- * or, for what is elsewhere or put together, how it is written. */
+ * or, for what is elsewhere or put together, how it is written. Those with gpu in front are of that module alone. */
 #define BY_HAND "out: nothing takes gradients by itself, but dw = x.T:matmul(dy) for y = x:matmul(w)"
+#define FROM_PYTHON                                                                                                    \
+    "gpu.kernel [[ ... ]], or gpu.vectorize [[ ... ]] of numbers, in CUDA C: functions of Lua's do not run on the GPU"
 /* clang-format off */
 static const char *const synonyms[][2] = {
     {"arange", "gpu.range(0, n - 1), with both ends"}, {"tolist", "totable"}, {"numpy", "totable"}, {"random", "rand"},
@@ -83,7 +85,24 @@ static const char *const synonyms[][2] = {
     {"repeatTensor", "tile"}, {"RawKernel", "kernel"}, {"to_gpu", "array"}, {"to_dlpack", "dlpack"},
     {"toDlpack", "dlpack"}, {"sliding_windows", "unfold"}, {"RawModule", "kernel"}, {"SourceModule", "kernel"},
     {"ElementwiseKernel", "vectorize"}, {"elementwise", "vectorize"},
-    {"ReductionKernel", "reduction"}, {"InclusiveScanKernel", "scan"}, {"fuse", "lazy"}, {"csr", "sparse"},
+    {"ReductionKernel", "reduction"}, {"InclusiveScanKernel", "scan"},
+    {"fuse", "f(x, y) itself: a chain of operations is one pass over memory, see gpu.explain"},
+    {"gpu.compile", "f(x, y) itself: a chain of operations is one pass over memory, see gpu.explain"}, {"jit", FROM_PYTHON},
+    {"rawkernel", FROM_PYTHON}, {"guvectorize", FROM_PYTHON}, {"raw_kernel", "kernel"}, {"csr", "sparse"},
+    {"vmap", "gpu.apply_along_axis(f, axis, x), or with an axis more: functions take the axis that they work along"},
+    {"gpu.grid", "blockIdx.x * blockDim.x + threadIdx.x, in kernels"}, {"gridsize", "gridDim.x * blockDim.x, in kernels"},
+    {"syncthreads", "__syncthreads(), in kernels"}, {"syncwarp", "__syncwarp(), in kernels"},
+    {"gpu.shared", "__shared__ float s[256], in kernels"},
+    {"gpu.atomic", "atomicAdd(&x[i], v), in kernels; of arrays x:index_add_(1, i, v) adds so"},
+    {"get_array_module", "gpu: its functions work where their arrays are, and x.device tells where that is"},
+    {"set_default_dtype", "behind the sizes, gpu.zeros(3, \"float64\")"}, {"set_default_device", "gpu.device(\"cpu\")"},
+    {"current_stream", "s:with(f): work goes into s while f runs, else into the device's own stream"},
+    {"use", "s:with(f): work goes into s while f runs"}, {"get_elapsed_time", "e:elapsed(later)"},
+    {"device_properties", "gpu.device()"}, {"getDeviceProperties", "gpu.device()"},
+    {"memory_summary", "gpu.memory()"}, {"memory_stats", "gpu.memory()"}, {"memory_reserved", "gpu.memory().cached"},
+    {"max_memory_allocated", "gpu.memory().peak"},
+    {"gpu.sparse.random", "(gpu.rand(m, n) * gpu.rand(m, n):lt(0.1)):to_sparse()"},
+    {"gpu.sparse.rand", "(gpu.rand(m, n) * gpu.rand(m, n):lt(0.1)):to_sparse()"},
     {"csr_matrix", "sparse"}, {"randint", "gpu.random.integers"},
     {"loadtxt", "gpu.load"},
     {"genfromtxt", "gpu.load"}, {"fromfile", "gpu.load"}, {"savetxt", "gpu.save"}, {"savez", "gpu.save"},
@@ -251,10 +270,18 @@ static const char *elsewhere(lua_State *L, const char *name)
     return NULL;
 }
 
+/* The name with that of its owner in front, as gpu.sparse.random where "gpu.sparse has no function" it; pushed. */
+static const char *push_qualified(lua_State *L, const char *what, const char *name)
+{
+    lua_pushlstring(L, what, strcspn(what, " "));
+    return lua_pushfstring(L, "%s.%s", lua_tostring(L, -1), name);
+}
+
 int lg_raise_unknown(lua_State *L, const char *what, const char *name, int idx, int other)
 {
     idx = lua_absindex(L, idx);
-    const char *best = synonym(L, name, idx, other);
+    const char *best = synonym(L, push_qualified(L, what, name), idx, other);
+    if (!best) best = synonym(L, name, idx, other);
     if (!best) best = elsewhere(L, name);
     if (best && is_written(best)) return luaL_error(L, "%s '%s'; it is written %s", what, name, best);
     if (!best) {

@@ -175,6 +175,18 @@ static void write_excerpt(const struct excerpt *x, struct lg_buffer *b)
         b, text, rt_write_excerpt(x->line, x->from, length, (int)(x->mark - x->from) + 1, x->width, text, sizeof text));
 }
 
+#define CELLS                                                                                                          \
+    "a cell may end with a value, a script's line not: lunarray --check FILE runs a file of cells, --present shows it"
+
+/* Whether the chunk is a file with cells, which begin with -- %%. */
+static bool has_cells(const struct excerpt *x)
+{
+    static const char mark[] = "-- %%";
+    for (const char *p = x->source; strncmp(x->chunk, "=cell", 5) != 0 && (p = strstr(p, mark)) != NULL; p++)
+        if (p == x->source || p[-1] == '\n') return true;
+    return false;
+}
+
 /* A line on what was probably meant. */
 static void add_hint(lua_State *L, const struct excerpt *x, const char *message, bool syntax, struct lg_buffer *b)
 {
@@ -184,6 +196,7 @@ static void add_hint(lua_State *L, const struct excerpt *x, const char *message,
     const char *until = p.at ? p.at : x->to ? x->to : x->source + x->length;
     const char *hint = syntax ? lg_hint_brackets(x->source, (size_t)(until - x->source)) : NULL;
     if (!hint) hint = lg_hint(&p, message, syntax);
+    if (!hint && strstr(message, "syntax error near") && has_cells(x)) hint = CELLS;
     if (!hint && lg_push_name_hint(L, &p, message)) hint = lua_tostring(L, -1);
     if (hint) lg_buffer_printf(b, "%s  hint: %s", b->length ? "\n" : "", hint);
 }

@@ -33,6 +33,7 @@ static const struct {
     {"stats", OWN "gpu.mean(x), gpu.ndtr(x), which is norm.cdf, gpu.ndtri(x); samples are gpu.random's"},
     {"scipy", SCIPY},
     {"cupyx", SCIPY},
+    {"spatial", "distances are gpu.cdist(x, y) and gpu.pdist(x)"},
     {"testing", "it is written assert(gpu.allclose(x, y)), or assert(gpu.equal(x, y))"},
 };
 

@@ -2,6 +2,7 @@
  * belongs to one of Lua's own messages, and to the tokens around the place that it is about. */
 #include "lang/hint.h"
 
+#include <stdio.h>
 #include <string.h>
 #include "lang/lexer.h"
 
@@ -38,6 +39,7 @@
 #define JOINED   "a line that begins with ( or { goes on with the one before: a ; in front of it parts them"
 #define PROMPT   "the code is what stands behind the prompt: it goes in without that, and without what was answered"
 #define ELEMENTS "*, / and ^ work element by element; the matrix product is A:matmul(B)"
+#define COLUMN   "a vector goes along the rows; a column is v:unsqueeze(2), or what x:mean(2, true) gives"
 #define AXIS     "a new axis is x[\"newaxis\"], or x[\":, newaxis\"] behind the first one"
 #define MADE     "a list is written {1, 2, 3}, an array gpu.array{1, 2, 3}"
 #define TWICE    "repeat is a word of Lua's: x:tile(n) repeats all, x:repeat_interleave(n) each element"
@@ -158,6 +160,8 @@ static const struct {
     {"malformed number", NULL,
      "a number has no suffix and no _: 3, 0.5, 1e-3, 0xff; a complex one is gpu.complex(0, 1); in a launch it becomes what the parameter is"},
     {"unfinished string", "... STRING NAME", "a quote is written \\' in a string, or between the others: \"it's\""},
+    {"unfinished long string", NULL, "what [[ begins is ended by ]]"},
+    {"near '`'", NULL, "a string of several lines is [[ ... ]]"},
     {"unfinished string", NULL, "a string ends in its line; one of several lines is [[ ... ]]"},
     {"')' expected near '='", "... print (", WRITE},
     {"')' expected near '='", "... function (", DEFAULT},
@@ -168,6 +172,8 @@ static const struct {
      "... : NAME ( NAME =", "arguments have no names; options go in a table, x:sort{descending = true}"},
     {"')' expected near '='", NULL,
      "arguments have no names; options go in a table, gpu.ones({3, 4}, {dtype = \"int32\"})"},
+    {"')' expected near ','", "... , ) , (", LG_HINT_GRID},
+    {"')' expected near ','", "... NUMBER ) , ( NUMBER", LG_HINT_GRID},
     {"')' expected near ','", NULL, TUPLE},
     {NULL, "... STRING . join", "it is written table.concat(t, \",\")"},
     {NULL, "... STRING . format",
@@ -261,6 +267,13 @@ static const struct {
     {"arithmetic on a nil value (global", "^ double *", LOCAL},
     {"arithmetic on a nil value (global", "^ int *", LOCAL},
     {"arithmetic on a nil value (global", "^ char *", LOCAL},
+    {"to 'mul' (array or number expected, got nil)", "line: float", LOCAL},
+    {"to 'mul' (array or number expected, got nil)", "line: double", LOCAL},
+    {"to 'mul' (array or number expected, got nil)", "line: int", LOCAL},
+    {"to 'mul' (array or number expected, got nil)", "line: char", LOCAL},
+    {"expected a stream, as gpu.stream() makes, got number", NULL, LG_HINT_GRID},
+    {"'imshow' (array expected, got string)", NULL, "a picture in a file is shown by gpu.imshow(gpu.load(\"x.png\"))"},
+    {"'imshow' (table expected, got string)", NULL, "colours are an option, gpu.imshow(x, {cmap = \"gray\"})"},
     {"(number expected, got array)", "math . NAME (", MATH},
     {"number has no integer representation", "... format", "%d takes whole numbers; others are written by %g or %.3f"},
     {"'format' (number expected, got array)", NULL, "an array is written by %s; an element is a number, x[1]"},
@@ -402,11 +415,25 @@ const char *lg_hint_brackets(const char *text, size_t length)
     return "]] ends the string, in x[y[i]] too: write gpu.kernel [=[ ... ]=]";
 }
 
+/* On two shapes that do not broadcast: a product that was meant of matrices, a vector that was meant as a column. */
+static const char *of_shapes(const struct lg_place *p, const char *message)
+{
+    long long rows, columns, other_rows, other_columns, length;
+    const char *at = strstr(message, "the shapes (");
+    if (!at) return NULL;
+    if (sscanf(at, "the shapes (%lld, %lld) and (%lld, %lld) do not", &rows, &columns, &other_rows, &other_columns) ==
+        4)
+        return columns == other_rows && matches(p, "... *") ? ELEMENTS : NULL;
+    bool vector = sscanf(at, "the shapes (%lld, %lld) and (%lld,) do not", &rows, &columns, &length) == 3 ||
+                  sscanf(at, "the shapes (%lld,) and (%lld, %lld) do not", &length, &rows, &columns) == 3;
+    return vector && length == rows ? COLUMN : NULL;
+}
+
 const char *lg_hint(const struct lg_place *p, const char *message, bool syntax)
 {
     for (size_t i = 0; i < sizeof hints / sizeof *hints; i++) {
         if (hints[i].message ? !says(message, hints[i].message) : !syntax) continue;
         if (!hints[i].tokens || matches(p, hints[i].tokens)) return hints[i].text;
     }
-    return NULL;
+    return of_shapes(p, message);
 }

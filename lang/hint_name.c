@@ -226,19 +226,41 @@ static bool push_for_colon(lua_State *L, const struct lg_place *p, const char *m
     return true;
 }
 
-/* Whether the name stands once in the source, so that nothing there gives it a value: it is no parameter and no local.
- */
-static bool stands_once(const char *source, size_t length, const char *name)
+static bool opens(const struct lg_lexer *x, const struct lg_token *t)
+{
+    return lg_token_is(x, t, "(") || lg_token_is(x, t, "[") || lg_token_is(x, t, "{");
+}
+
+static bool closes(const struct lg_lexer *x, const struct lg_token *t)
+{
+    return lg_token_is(x, t, ")") || lg_token_is(x, t, "]") || lg_token_is(x, t, "}");
+}
+
+/* Whether the source may give the name a value: as a local or a parameter, or in an assignment, alone or in a list.
+ * What only might be one counts, too. */
+static bool is_given(const char *source, size_t length, const char *name)
 {
     struct lg_lexer x;
     struct lg_token t, before = {0};
     size_t n = strlen(name);
-    int times = 0;
+    int depth = 0, braces = 0;
+    bool declares = false; /* behind local, for or function, up to what ends their names */
     lg_lexer_init(&x, source, length);
-    for (; lg_lexer_code(&x, &t); before = t)
-        times += t.kind == LG_TOKEN_NAME && t.end - t.start == n && memcmp(x.text + t.start, name, n) == 0 &&
-                 !lg_token_is(&x, &before, ".") && !lg_token_is(&x, &before, ":");
-    return times == 1;
+    for (; lg_lexer_code(&x, &t); before = t) {
+        if (t.keyword == LG_LOCAL || t.keyword == LG_FOR || t.keyword == LG_FUNCTION) declares = true;
+        if (t.keyword == LG_IN || lg_token_is(&x, &t, "=") || lg_token_is(&x, &t, ")")) declares = false;
+        depth += opens(&x, &t) - closes(&x, &t);
+        braces += lg_token_is(&x, &t, "{") - lg_token_is(&x, &t, "}");
+        if (t.kind != LG_TOKEN_NAME || t.end - t.start != n || memcmp(x.text + t.start, name, n) != 0 ||
+            lg_token_is(&x, &before, ".") || lg_token_is(&x, &before, ":"))
+            continue;
+        struct lg_lexer ahead = x;
+        struct lg_token next;
+        lg_lexer_code(&ahead, &next);
+        if (declares || (lg_token_is(&x, &next, "=") && braces == 0) || (lg_token_is(&x, &next, ",") && depth == 0))
+            return true;
+    }
+    return false;
 }
 
 /* Whether what follows the name at x gives a field of a table that name, {axis = 1}. */
@@ -260,7 +282,7 @@ static const char *push_bare_dtype(lua_State *L, const char *source, size_t leng
         bool behind = lg_token_is(&x, &before, ",") || lg_token_is(&x, &before, "=");
         if (t.line < line || t.kind != LG_TOKEN_NAME || !behind || is_key(x)) continue;
         const char *name = lua_pushlstring(L, source + t.start, t.end - t.start);
-        if (rt_dtype_find(name) == RT_DTYPE_COUNT || !stands_once(source, length, name)) continue;
+        if (rt_dtype_find(name) == RT_DTYPE_COUNT || is_given(source, length, name)) continue;
         push_scope(L);
         lua_pushvalue(L, top + 1);
         if (!lg_push_field(L, -2)) {
@@ -303,7 +325,7 @@ bool lg_push_unset(lua_State *L, const struct lg_place *p)
         if (magic && (lg_token_is(&x, &before, "%") || lg_token_is(&x, &before, "-"))) continue; /* %timeit -n 3 */
         push_scope(L);
         const char *name = lua_pushlstring(L, p->text + t.start, t.end - t.start);
-        if (lg_push_field(L, -2) || !stands_once(p->source, p->source_length, name)) continue;
+        if (lg_push_field(L, -2) || is_given(p->source, p->source_length, name)) continue;
         bool known = push_for_global(L, name, false);
         lua_pushfstring(L, "%s has no value%s%s", name, known ? ": " : "", known ? lua_tostring(L, -1) : "");
         return true;

@@ -123,6 +123,7 @@ static const char *closest_field(const char *name)
                                             {"code", "source"}};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (!strcmp(name, others[i][0])) return others[i][1];
+    if (!strcmp(name, "launch")) return NULL; /* not how often it was */
     for (int i = 0; fields[i]; i++)
         if (rt_spelling_distance(name, fields[i]) <= (strlen(name) < 6 ? 1 : 2)) return fields[i];
     return NULL;

@@ -233,6 +233,8 @@ def test_scripts_errors_have_a_hint_on_a_terminal(terminal, cli, tmp_path):
         "brackets.lua": (kernel, ":3: unexpected symbol near '='", "write gpu.kernel [=[ ... ]=]"),
         "library.lua": ("-- comment\nprint(np.zeros(3))", ":2: attempt to index a nil value (global 'np')", "?numpy and ?cuda"),
         "a_name_of_a_file_that_does_not_fit_into_sixty_bytes_of_a_message.lua": ("x != 2", ":1: ", "written ~="),
+        "cells.lua": ("-- %%\nx = 3\n-- %%\nx\n", ": syntax error near", "lunarray --check FILE runs a file of cells"),
+        "none.lua": ("-- no -- %%\nx\ny = 4", ":3: syntax error near", None),
         "right.lua": ("error('as meant')", ":1: as meant", None),
     }
     for name, (text, message, hint) in cases.items():

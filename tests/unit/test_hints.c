@@ -250,6 +250,21 @@ static const struct {
     {"gpu.ones(5, 5):conv2d(gpu.ones(1, 1, 3, 3))", "(N, C, H, W) or (C, H, W)", "newaxis"},
     {"local y = gpu.ones(3) print(y[1][2])", "index a number value", "x[{1, 2}]"},
     {"local y, i = gpu.ones(2, 3), 1 print(y[i][i][i])", "index a number value", "x[{1, 2}]"},
+    {"k((4,), (16,), (y, 2))", "')' expected near ','", "k({gx, gy}, {bx, by})"},
+    {"k((4, 4), (16, 16), (y, 2))", "')' expected near ','", "k({gx, gy}, {bx, by})"},
+    {"k = gpu.kernel [[\nvoid k() { }", "unfinished long string", "ended by ]]"},
+    {"k = gpu.kernel ```\nvoid k() { }\n```", "near '`'", "[[ ... ]]"},
+    {"local m = gpu.ones(3, 4) return m * m.T", "do not broadcast", "A:matmul(B)"},
+    {"local m = gpu.ones(3, 4) return m - m:mean(2)", "do not broadcast", "v:unsqueeze(2)"},
+    {"local m = gpu.ones(3, 4) return m:mean(2) / m", "do not broadcast", "v:unsqueeze(2)"},
+    {"local v = gpu.ones(3)\nfloat *v;", "'mul'", "it has no type"},
+    {"gpu.imshow('x.png')", "got string", "gpu.imshow(gpu.load(\"x.png\"))"},
+    {"gpu.imshow(gpu.ones(3, 3), 'gray')", "got string", "{cmap = \"gray\"}"},
+    {"gpu.fuse(print)", "it is written f(x, y) itself", ""},
+    {"gpu.sparse.random(3, 3, 0.1)", "it is written (gpu.rand(m, n) *", ""},
+    {"gpu.random.random(3)", "it is written gpu.rand", ""},
+    {"gpu.spatial.distance.cdist(v, v)", "gpu.cdist(x, y)", ""},
+    {"gpu.grid(1)", "it is written blockIdx.x * blockDim.x + threadIdx.x", ""},
     /* methods of strings and tables */
     {"local t = {1} t:append(2)", "method 'append'", "t[#t + 1] = x"},
     {"local t = {} t:insert(2)", "method 'insert'", "table.insert(t, ...)"},
@@ -305,6 +320,9 @@ TEST(no_hint_where_nothing_is_known)
     static const char *const cells[] = {"error('if x != 2')",
                                         "local t = {} t.x.y = 1",
                                         "gpu.ones(2) + gpu.ones(3)",
+                                        "gpu.ones(3, 4) + gpu.ones(4, 3)",
+                                        "gpu.ones(3, 4) * gpu.ones(2, 3)",
+                                        "gpu.ones(3, 4) * gpu.ones(5)",
                                         "x = = 1",
                                         "math.sin()",
                                         "gpu.sum()",
@@ -443,6 +461,17 @@ TEST(a_name_without_a_value_is_told_of_where_a_kernel_used_it)
     CHECK_HAS(hint_of(), "qwertz has no value");
     CHECK_HAS(fails("%timeit -n 3 k(1, 1)(qwertz, qwerty)"), "null pointer");
     CHECK_HAS(hint_of(), "qwertz has no value");
+    CHECK_HAS(fails("k(1, 1)(qwertz, total)\nprint(qwertz, {qwertz = 1})"), "x is nil");
+    CHECK_HAS(hint_of(), "qwertz has no value");
+    static const char *const given[] = {"local function f(q) k(1, 1)(total, q) end f()", "q, r = nil k(1, 1)(total, q)",
+                                        "local r, q k(1, 1)(total, q)"};
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
+        CHECK_HAS(fails(given[i]), "y is nil");
+        CHECK_STR(hint_of(), "");
+    }
+    CHECK_HAS(fails("k:launch(1, 1)"), "launched by k(grid, block)(arguments)");
+    CHECK_HAS(fails("k(4, 4, 16, 16)(total, total)"), "got number");
+    CHECK_HAS(hint_of(), "k({gx, gy}, {bx, by})(x)");
     CHECK_HAS(fails("k(1, 1, gpu.stream())(total, total)"), "got stream");
     CHECK_HAS(hint_of(), "k(grid, block, 0, s)(x)");
 }
