@@ -42,7 +42,8 @@ static bool is_written(const char *synonym)
 
 /* What users of NumPy, PyTorch, CuPy, Numba and PyCUDA look for, and its name here, which counts where a table has it;
  * or, for what is elsewhere or put together, how it is written. Those with gpu in front are of that module alone. */
-#define BY_HAND "out: nothing takes gradients by itself, but dw = x.T:matmul(dy) for y = x:matmul(w)"
+#define BY_HAND     "out: nothing takes gradients by itself, but dw = x.T:matmul(dy) for y = x:matmul(w)"
+#define ELEMENTWISE "gpu.vectorize [[ template <typename T> __device__ T f(T x, T y) { return x + y; } ]]"
 #define FROM_PYTHON                                                                                                    \
     "gpu.kernel [[ ... ]], or gpu.vectorize [[ ... ]] of numbers, in CUDA C: functions of Lua's do not run on the GPU"
 /* clang-format off */
@@ -84,8 +85,8 @@ static const char *const synonyms[][2] = {
     {"range_pop", "pop"}, {"record_event", "record"}, {"wait_event", "wait"}, {"wait_stream", "wait"}, {"query", "done"}, {"copyto", "copy"},
     {"repeatTensor", "tile"}, {"RawKernel", "kernel"}, {"to_gpu", "array"}, {"to_dlpack", "dlpack"},
     {"toDlpack", "dlpack"}, {"sliding_windows", "unfold"}, {"RawModule", "kernel"}, {"SourceModule", "kernel"},
-    {"ElementwiseKernel", "vectorize"}, {"elementwise", "vectorize"},
-    {"ReductionKernel", "reduction"}, {"InclusiveScanKernel", "scan"},
+    {"ElementwiseKernel", ELEMENTWISE}, {"elementwise", ELEMENTWISE},
+    {"ReductionKernel", "gpu.reduction [[ template <typename T> __device__ T f(T a, T b) { return a + b; } ]], called as f(x * x)"}, {"InclusiveScanKernel", "scan"},
     {"fuse", "f(x, y) itself: a chain of operations is one pass over memory, see gpu.explain"},
     {"gpu.compile", "f(x, y) itself: a chain of operations is one pass over memory, see gpu.explain"}, {"jit", FROM_PYTHON},
     {"rawkernel", FROM_PYTHON}, {"guvectorize", FROM_PYTHON}, {"raw_kernel", "kernel"}, {"csr", "sparse"},

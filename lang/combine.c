@@ -218,13 +218,14 @@ static void push_identity(lua_State *L, const char *what)
     lua_remove(L, others);
 }
 
-static int make(lua_State *L, const char *what, const char *kernels, lua_CFunction call)
+static int make(lua_State *L, const char *what, const char *kernels, lua_CFunction call, lua_CFunction maker)
 {
     const char *text = luaL_checkstring(L, 1);
     if (!lua_isnoneornil(L, 2)) luaL_checktype(L, 2, LUA_TTABLE);
     lua_settop(L, 2);
     struct lg_head *f = lua_newuserdatauv(L, sizeof *f, 0);
     lg_read_head(L, what, text, f);
+    if (*f->type) return lg_push_generic(L, f, maker);
     if (f->count != 2 || f->list[0].dtype != f->result.dtype || f->list[1].dtype != f->result.dtype)
         return luaL_error(
             L, "%s: %s must combine two numbers of one type into one of it, as in __device__ %s %s(%s a, %s b)", what,
@@ -246,12 +247,12 @@ static int make(lua_State *L, const char *what, const char *kernels, lua_CFuncti
 
 static int reduction(lua_State *L)
 {
-    return make(L, "reduction", reductions, call_reduction);
+    return make(L, "reduction", reductions, call_reduction, reduction);
 }
 
 static int scan(lua_State *L)
 {
-    return make(L, "scan", scans, call_scan);
+    return make(L, "scan", scans, call_scan, scan);
 }
 
 static const struct lg_function functions[] = {
@@ -261,7 +262,8 @@ static const struct lg_function functions[] = {
      "those along axes into an array, as x:sum does. In which order and grouping is not said, so that f(a, b) must be f(b, "
      "a) and f(f(a, b), c) be f(a, f(b, c)). The array has the dtype of the function. {identity = 0} says what there is of "
      "no elements, else an error; other options are those of gpu.kernel. What is to be done with the elements before goes "
-     "into the call: f((x - y):abs()).",
+     "into the call: f((x - y):abs()). Of a template <typename T> __device__ T f(T a, T b) one is made for each dtype that it "
+     "meets.",
      "local longest = gpu.reduction([[__device__ float longest(float a, float b) {\n"
      "  return fabsf(b) > fabsf(a) || (fabsf(b) == fabsf(a) && b > a) ? b : a;\n"
      "}]], {identity = 0})\n"
@@ -271,7 +273,7 @@ static const struct lg_function functions[] = {
      "Makes a scan of arrays, as cumsum is one, out of a __device__ function in CUDA C that combines two numbers of one type."
      "\nf(x [, axis]) gives an array in which each element is combined with all before it along the axis or, without one, "
      "through all elements. Their order stays, so that only f(f(a, b), c) must be f(a, f(b, c)). The array has the dtype of "
-     "the function. Options are those of gpu.kernel.",
+     "the function; a template is one for each dtype that it meets. Options are those of gpu.kernel.",
      "local latest = gpu.scan [[__device__ int latest(int a, int b) { return b != 0 ? b : a; }]]\n"
      "assert(latest(gpu.array({4, 0, 0, 7, 0}, 'int32')):equal(gpu.array({4, 4, 4, 7, 7})))"},
     {0}};

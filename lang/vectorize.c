@@ -115,6 +115,7 @@ static int vectorize(lua_State *L)
     lua_settop(L, 2);
     struct lg_head *f = lua_newuserdatauv(L, sizeof *f, 0);
     lg_read_head(L, "vectorize", text, f);
+    if (*f->type) return lg_push_generic(L, f, vectorize);
     push_text(L, text, f);
     lg_make_around(L, 2, lua_tostring(L, 4));
     lua_pushvalue(L, 3);
@@ -128,7 +129,9 @@ static const struct lg_function functions[] = {
      "The source may have more functions, of which the last one is taken. f(x, y, ...) calls it for each element and gives "
      "a new array of the type that it returns; arrays broadcast, and numbers may stand for them, but not for all. An array "
      "has the dtype of its parameter: float x takes float32. Options are those of gpu.kernel. What operators and methods "
-     "of arrays express needs no such function: (x - y) ^ 2 is computed in one pass, too.",
+     "of arrays express needs no such function: (x - y) ^ 2 is computed in one pass, too.\n"
+     "Of template <typename T> __device__ T f(T x, int n) one is made for each dtype that T becomes, which is the one that "
+     "the arrays given for a T have in common.",
      "local steps = gpu.vectorize [[\n"
      "  __device__ int steps(int n, int most) { // to 1, by Collatz's rule\n"
      "    int k = 0;\n"
@@ -137,7 +140,11 @@ static const struct lg_function functions[] = {
      "  }\n"
      "]]\n"
      "local k = steps(gpu.array({1, 6, 27}, 'int32'), 1000)\n"
-     "assert(k.dtype == 'int32' and k[2] == 8 and k[3] == 111)"},
+     "assert(k.dtype == 'int32' and k[2] == 8 and k[3] == 111)\n"
+     "local apart = gpu.vectorize [[\n"
+     "  template <typename T> __device__ T apart(T x, T y) { return x > y ? x - y : y - x; }\n"
+     "]]\n"
+     "assert(apart(gpu.array({1, 5}, 'uint8'), 3).dtype == 'uint8' and apart(gpu.ones(2), 3)[1] == 2)"},
     {0}};
 
 void lg_open_vectorize(lua_State *L)
