@@ -34,6 +34,7 @@ static struct {
     size_t size, committed, used;
     struct segment *segments;
     size_t count, room;
+    size_t first[64];        /* by the logarithm of a size: no free segment before this one is as large */
     atomic_size_t unwritten; /* segments that are */
     struct simt_block freed[FREED];
     size_t freed_count; /* ever */
@@ -157,6 +158,24 @@ static enum rt_status refuse(size_t bytes, struct rt_error *e)
                    arena.used, arena.size);
 }
 
+static unsigned class_of(uint64_t size)
+{
+    return 63u - (unsigned)__builtin_clzll(size);
+}
+
+/* The first free segment of such a size behind an alignment. */
+static struct segment *first_fit(uint64_t size, uint64_t align)
+{
+    size_t *first = &arena.first[class_of(size)], large = SIZE_MAX;
+    for (size_t i = *first; i < arena.count; i++) {
+        struct segment *s = &arena.segments[i];
+        if (s->used || s->size >> class_of(size) == 0) continue;
+        if (large == SIZE_MAX) *first = large = i;
+        if (s->size >= (align - s->start % align) % align + size) return s;
+    }
+    return NULL;
+}
+
 /* Cuts a free segment in two, where the table has room for one more. Returns the second. */
 static struct segment *cut(struct segment *s, uint64_t size)
 {
@@ -178,21 +197,17 @@ static enum rt_status allocate(size_t bytes, uint64_t *address, struct rt_error 
         arena.segments = more;
         arena.room *= 2;
     }
-    for (size_t i = 0; i < arena.count; i++) {
-        struct segment *s = &arena.segments[i];
-        uint64_t before = (align - s->start % align) % align;
-        if (s->used || s->size < before + size) continue;
-        if (!commit(s->start + before + size)) return refuse(bytes, e);
-        if (before) s = cut(s, before);
-        if (s->size > size) cut(s, size);
-        s->bytes = bytes;
-        s->used = true;
-        set_unwritten(s);
-        arena.used += size;
-        *address = SIMT_GLOBAL_BASE + s->start;
-        return RT_OK;
-    }
-    return refuse(bytes, e);
+    struct segment *s = first_fit(size, align);
+    uint64_t before = s ? (align - s->start % align) % align : 0;
+    if (!s || !commit(s->start + before + size)) return refuse(bytes, e);
+    if (before) s = cut(s, before);
+    if (s->size > size) cut(s, size);
+    s->bytes = bytes;
+    s->used = true;
+    set_unwritten(s);
+    arena.used += size;
+    *address = SIMT_GLOBAL_BASE + s->start;
+    return RT_OK;
 }
 
 enum rt_status simt_alloc(size_t bytes, uint64_t *address, struct rt_error *e)
@@ -231,7 +246,11 @@ static void release(struct segment *s)
         s[-1].size += s->size;
         memmove(s, s + 1, (arena.count - i - 1) * sizeof *s);
         arena.count--;
+        i--;
     }
+    const unsigned class = class_of(arena.segments[i].size);
+    for (unsigned k = 0; k < 64; k++) /* those behind it have moved by two at most */
+        if (arena.first[k] > i) arena.first[k] = k > class && arena.first[k] > i + 2 ? arena.first[k] - 2 : i;
 }
 
 bool simt_free(uint64_t address)
@@ -254,6 +273,7 @@ void simt_memory_reset(void)
         arena.segments[0] = (struct segment){.size = arena.size};
         arena.count = 1;
         arena.used = 0;
+        memset(arena.first, 0, sizeof arena.first);
     }
     pthread_mutex_unlock(&arena.lock);
 }

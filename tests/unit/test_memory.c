@@ -217,9 +217,32 @@ TEST(each_allocation_failing_in_turn)
     CHECK_INT(fail_in_turn(attempt_storage, "simt"), 2);
 }
 
+enum { N = 300 };
+
+/* Does a block with its guard lie clear of all others but one? */
+static bool is_clear(const uint64_t *address, const size_t *size, int but, uint64_t from, size_t bytes)
+{
+    for (int k = 0; k < N; k++)
+        if (k != but && address[k] && from < address[k] + (size[k] + 511) / 256 * 256 &&
+            address[k] < from + bytes + 256)
+            return false;
+    return true;
+}
+
+/* Is there a place before block i where it had fitted? All of them begin behind a block, or first of all. */
+static bool fits_before(const uint64_t *address, const size_t *size, int i)
+{
+    const uint64_t align = size[i] < 1u << 20 ? 256 : 4096;
+    bool any = is_clear(address, size, i, SIMT_GLOBAL_BASE, size[i]) && address[i] > SIMT_GLOBAL_BASE;
+    for (int k = 0; k < N; k++) {
+        const uint64_t at = (address[k] + (size[k] + 511) / 256 * 256 + align - 1) / align * align;
+        if (k != i && address[k] && at < address[i]) any |= is_clear(address, size, i, at, size[i]);
+    }
+    return any;
+}
+
 TEST(simt_arena_keeps_its_blocks_apart)
 {
-    enum { N = 300 };
     uint64_t address[N];
     size_t size[N];
     struct simt_block block;
@@ -244,6 +267,7 @@ TEST(simt_arena_keeps_its_blocks_apart)
                 if (k == i || !address[k]) continue;
                 CHECK(address[k] + size[k] + 256 <= address[i] || address[i] + size[i] + 256 <= address[k]);
             }
+            CHECK(step % 8 || !fits_before(address, size, i));
             memset(simt_host(address[i]), i & 255, size[i]);
         }
     }
