@@ -107,6 +107,7 @@ struct warp {
     struct worker *worker;
     /* Generated code that does all by itself needs no more than this line of a warp, between one and the next. */
     struct frame *entry_frame;
+    char *entry_regs;   /* its regs */
     const void *resume; /* where generated code goes on, when it came back for a barrier or at the end of a slice */
     int budget;
     uint32_t pc, mask; /* of the running split */

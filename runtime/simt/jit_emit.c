@@ -29,9 +29,8 @@ static void save_registers(struct x86 *x)
 
 static void begin_warp(struct jit *j)
 {
-    x86_rm(&j->x, ALU_MOV, true, REG_FRAME, WARP(entry_frame));
+    x86_rm(&j->x, ALU_MOV, true, REG_FRAME, WARP(entry_regs));
     x86_mem_imm(&j->x, ALU_MOV, false, WARP(budget), SLICE);
-    x86_rm(&j->x, ALU_MOV, true, REG_FRAME, x86_at(REG_FRAME, (int32_t)offsetof(struct frame, regs)));
 }
 
 /* All warps have had their turn. If they have come to their ends, all in the first round, the block behind in the
@@ -68,7 +67,8 @@ static void write_next_block(struct jit *j)
 
 /* enum jit_exit enter(char *R, struct warp *w, const void *at), and, at all_label, enter(struct worker *k,
  * struct warp *first, uint32_t count): code that comes to its end or to a barrier goes on with the next warp. In the
- * first round nobody has yet said where. */
+ * first round nobody has yet said where: warps begin at the kernel's first block, which is to be written right behind.
+ */
 static void write_entrance(struct jit *j)
 {
     struct x86 *x = &j->x;
@@ -94,18 +94,6 @@ static void write_entrance(struct jit *j)
     x86_store(x, false, x86_at(RSP, 4), RAX);
     x86_jump(x, j->next_label);
 
-    x86_bind(x, j->exit_label);
-    x86_mem_imm(x, ALU_MOV, true, WARP(resume), 0);
-    x86_mem_imm(x, ALU_SUB, false, WORKER(quick_left), 1);
-    x86_load_imm(x, RAX, JIT_EXIT);
-    x86_bind(x, j->next_label);
-    x86_mem_imm(x, ALU_SUB, false, x86_at(RSP, 0), 1);
-    x86_jump_if(x, CC_S, over);
-    x86_imm(x, ALU_ADD, true, REG_WARP, sizeof(struct warp));
-    x86_mem_imm(x, ALU_CMP, false, x86_at(RSP, 4), 0);
-    x86_jump_if(x, CC_E, again);
-    begin_warp(j);
-    x86_jump(x, j->blocks[0].label);
     x86_bind(x, again);
     x86_rm(x, ALU_MOV, true, RCX, WARP(resume));
     x86_test(x, true, RCX, RCX);
@@ -121,6 +109,18 @@ static void write_entrance(struct jit *j)
     x86_imm(x, ALU_ADD, true, RSP, 8);
     for (int k = SAVED_COUNT; k-- > 0;) x86_pop(x, saved[k]);
     x86_return(x);
+
+    x86_bind(x, j->exit_label);
+    x86_mem_imm(x, ALU_MOV, true, WARP(resume), 0);
+    x86_mem_imm(x, ALU_SUB, false, WORKER(quick_left), 1);
+    x86_load_imm(x, RAX, JIT_EXIT);
+    x86_bind(x, j->next_label);
+    x86_mem_imm(x, ALU_SUB, false, x86_at(RSP, 0), 1);
+    x86_jump_if(x, CC_S, over);
+    x86_imm(x, ALU_ADD, true, REG_WARP, sizeof(struct warp));
+    x86_mem_imm(x, ALU_CMP, false, x86_at(RSP, 4), 0);
+    x86_jump_if(x, CC_E, again);
+    begin_warp(j);
 }
 
 static bool fill_range(struct worker *k, uint32_t index, uint64_t address, uint64_t span)

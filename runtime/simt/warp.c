@@ -263,6 +263,7 @@ static bool make_entry_frame(struct warp *w)
     struct simt_observer *o = w->worker->observer;
     w->entry_frame = w->frame = simt_frame_new(w, f);
     if (!w->entry_frame) return false;
+    w->entry_regs = w->entry_frame->regs;
     w->local_base = 0;
     for (w->pc = f->setup; w->pc < f->start; w->pc++) {
         const struct insn *i = &w->code[w->pc];
