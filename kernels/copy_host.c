@@ -7,11 +7,14 @@
 #include "runtime/interrupt.h"
 #include "runtime/threads.h"
 
-#define TILE  64    /* elements along each of the two axes of a tile */
-#define WIDE  256   /* bytes along the output's last axis of a tile that is turned, but TILE elements at least */
-#define THIN  1024  /* elements along the last axis of a tile of few rows */
-#define FEW   16384 /* bytes that the first-level cache keeps: they are turned without a buffer for lines */
-#define LEAST 1024  /* bytes that are turned */
+#define TILE       64  /* elements along each of the two axes of a tile */
+#define WIDE       256 /* bytes along the output's last axis of a tile that is turned, but TILE elements at least; */
+#define LONG       256 /* elements of one whose lines are written past the cache, but LONG_BYTES at least: few lines then */
+#define LONG_BYTES 512   /* are written in part */
+#define THIN       1024  /* elements along the last axis of a tile of few rows */
+#define FEW        16384 /* bytes that the first-level cache keeps: they are turned without a buffer for lines */
+#define LEAST      1024  /* bytes that are turned */
+#define AHEAD      2     /* lines from the one that is turned to the one that is asked for: the next may come with it */
 
 struct copy {
     struct kn_space s;
@@ -21,7 +24,7 @@ struct copy {
     size_t size; /* bytes of an element */
     bool turned; /* each side runs along one of the two axes, in steps of 1 */
     bool few;    /* FEW at most: turned where they go */
-    bool past;   /* whole lines are written past the cache */
+    bool past;   /* lines are written past the cache */
     char *to;
     const char *from;
 };
@@ -45,7 +48,7 @@ COPY_TILE(copy_4, uint32_t)
 COPY_TILE(copy_8, uint64_t)
 COPY_TILE(copy_16, double _Complex)
 
-/* Bytes that lie side by side; `past` the cache only where whole lines are written. Processors compare the last bits of
+/* Bytes that lie side by side; `past` the cache where whole lines are written. Processors compare the last bits of
  * addresses alone when they look whether a read must wait for a write: one that goes on closely behind what was
  * written, but for whole pages, waits for nothing. Backwards, in pieces that are read before they are written, none
  * does. */
@@ -55,7 +58,7 @@ static void write_bytes(char *to, const char *from, size_t bytes, bool past)
 {
     size_t ahead = ((uintptr_t)to - (uintptr_t)from) % PAGE;
     if (past) {
-        kn_host_loops()->past(to, from, bytes / KN_LINE, NULL, 0);
+        kn_write_past(to, from, bytes, NULL, 0);
         return;
     }
     if (ahead > 0 && ahead < PIECE)
@@ -106,32 +109,39 @@ static inline void turn_square(size_t size, char *to, size_t to_row, const char 
     if (size == 8) turn_square_2(to, to_row, from, from_row);
 }
 
-/* to[i][j] = from[j * from_stride + i] for the i of a line and `columns` of j, rows of `to` being to_row bytes apart;
- * and the same within a buffer, of TILE or WIDE columns at most, whose rows are then written as whole lines. */
+/* to[i][j] = from[j * from_stride + i] for `rows` of i, those of a line at most, and `columns` of j, rows of `to` being
+ * to_row bytes apart; and the same within a buffer, whose rows are then written. Squares may have more rows than that:
+ * what they read beyond a column's is a later column's, where there is one. */
 #define TURN_LINE(name, TYPE)                                                                                          \
-    static inline void name##_into(char *to, size_t to_row, const char *from, int64_t from_stride, int64_t columns)    \
+    static inline void name##_into(char *to, size_t to_row, const char *from, int64_t from_stride, int64_t rows,       \
+                                   int64_t columns)                                                                    \
     {                                                                                                                  \
         enum { SIZE = sizeof(TYPE), IN_LINE = KN_LINE / SIZE, SIDE = 16 / SIZE };                                      \
+        const int64_t squares = (rows + SIDE - 1) / SIDE * SIDE, more = squares - rows,                                \
+                      within = more == 0         ? columns                                                             \
+                               : from_stride > 0 ? columns - (more - 1) / from_stride - 1                              \
+                                                 : 0;                                                                  \
         int64_t j = 0;                                                                                                 \
-        for (; SIDE > 1 && j + SIDE <= columns; j += SIDE) {                                                           \
+        for (; SIDE > 1 && j + SIDE <= within; j += SIDE) {                                                            \
             const TYPE *in = (const TYPE *)from + j * from_stride;                                                     \
-            for (int k = 0; k < SIDE; k++) __builtin_prefetch(in + k * from_stride + IN_LINE);                         \
-            for (int i = 0; i < IN_LINE; i += SIDE)                                                                    \
+            for (int k = 0; k < SIDE; k++) __builtin_prefetch(in + k * from_stride + AHEAD * IN_LINE);                 \
+            for (int64_t i = 0; i < squares; i += SIDE)                                                                \
                 turn_square(SIZE, to + (size_t)i * to_row + j * SIZE, to_row, (const char *)(in + i),                  \
                             from_stride * SIZE);                                                                       \
         }                                                                                                              \
         for (; j < columns; j++) {                                                                                     \
             const TYPE *in = (const TYPE *)from + j * from_stride;                                                     \
-            __builtin_prefetch(in + IN_LINE);                                                                          \
-            for (int i = 0; i < IN_LINE; i++) *(TYPE *)(to + (size_t)i * to_row + j * SIZE) = in[i];                   \
+            __builtin_prefetch(in + AHEAD * IN_LINE);                                                                  \
+            for (int64_t i = 0; i < rows; i++) *(TYPE *)(to + (size_t)i * to_row + j * SIZE) = in[i];                  \
         }                                                                                                              \
     }                                                                                                                  \
-    static void name(char *to, int64_t to_stride, const char *from, int64_t from_stride, int64_t columns, bool past)   \
+    static void name(char *to, int64_t to_stride, const char *from, int64_t from_stride, int64_t rows,                 \
+                     int64_t columns, bool past)                                                                       \
     {                                                                                                                  \
         enum { SIZE = sizeof(TYPE), IN_LINE = KN_LINE / SIZE };                                                        \
-        _Alignas(KN_LINE) TYPE turned[IN_LINE][(SIZE * TILE < WIDE ? WIDE / SIZE : TILE) + IN_LINE];                   \
-        name##_into((char *)turned, sizeof turned[0], from, from_stride, columns);                                     \
-        for (int i = 0; i < IN_LINE; i++)                                                                              \
+        _Alignas(KN_LINE) TYPE turned[IN_LINE][(SIZE * LONG < LONG_BYTES ? LONG_BYTES / SIZE : LONG) + IN_LINE];       \
+        name##_into((char *)turned, sizeof turned[0], from, from_stride, rows, columns);                               \
+        for (int64_t i = 0; i < rows; i++)                                                                             \
             write_bytes(to + i * to_stride * (int64_t)sizeof(TYPE), (const char *)turned[i],                           \
                         (size_t)columns * sizeof(TYPE), past);                                                         \
     }
@@ -141,43 +151,42 @@ TURN_LINE(turn_4, uint32_t)
 TURN_LINE(turn_8, uint64_t)
 TURN_LINE(turn_16, double _Complex)
 
-static void turn(size_t size, char *to, int64_t to_stride, const char *from, int64_t from_stride, int64_t columns,
-                 bool past)
+static void turn(size_t size, char *to, int64_t to_stride, const char *from, int64_t from_stride, int64_t rows,
+                 int64_t columns, bool past)
 {
     switch (size) {
-    case 1: turn_1(to, to_stride, from, from_stride, columns, past); break;
-    case 2: turn_2(to, to_stride, from, from_stride, columns, past); break;
-    case 4: turn_4(to, to_stride, from, from_stride, columns, past); break;
-    case 8: turn_8(to, to_stride, from, from_stride, columns, past); break;
-    default: turn_16(to, to_stride, from, from_stride, columns, past); break;
+    case 1: turn_1(to, to_stride, from, from_stride, rows, columns, past); break;
+    case 2: turn_2(to, to_stride, from, from_stride, rows, columns, past); break;
+    case 4: turn_4(to, to_stride, from, from_stride, rows, columns, past); break;
+    case 8: turn_8(to, to_stride, from, from_stride, rows, columns, past); break;
+    default: turn_16(to, to_stride, from, from_stride, rows, columns, past); break;
     }
 }
 
-void kn_turn_line(size_t size, char *to, int64_t to_stride, const char *from, int64_t from_stride, int64_t columns)
+void kn_turn_line(size_t size, char *to, int64_t to_stride, const char *from, int64_t from_stride, int64_t rows,
+                  int64_t columns)
 {
     const size_t row = (size_t)to_stride * size;
     switch (size) {
-    case 1: turn_1_into(to, row, from, from_stride, columns); break;
-    case 2: turn_2_into(to, row, from, from_stride, columns); break;
-    case 4: turn_4_into(to, row, from, from_stride, columns); break;
-    case 8: turn_8_into(to, row, from, from_stride, columns); break;
-    default: turn_16_into(to, row, from, from_stride, columns); break;
+    case 1: turn_1_into(to, row, from, from_stride, rows, columns); break;
+    case 2: turn_2_into(to, row, from, from_stride, rows, columns); break;
+    case 4: turn_4_into(to, row, from, from_stride, rows, columns); break;
+    case 8: turn_8_into(to, row, from, from_stride, rows, columns); break;
+    default: turn_16_into(to, row, from, from_stride, rows, columns); break;
     }
 }
 
-/* The rows of a turned tile that fill lines of the source; returns how many those are. */
-static int64_t turn_lines(const struct copy *c, char *to, const char *from, int64_t rows, int64_t columns)
+/* The rows of a turned tile, line by line of the source. Those of few bytes go straight to where they belong. */
+static void turn_tile(const struct copy *c, char *to, const char *from, int64_t rows, int64_t columns)
 {
     const struct kn_space *s = &c->s;
-    int64_t to_stride = s->strides[1][c->across], from_stride = s->strides[0][s->ndim - 1];
-    int64_t in_line = KN_LINE / (int64_t)c->size, done = 0;
-    bool past = c->past && columns * (int64_t)c->size % KN_LINE == 0;
-    for (; done + in_line <= rows; done += in_line, to += in_line * to_stride * (int64_t)c->size, from += KN_LINE)
-        if (c->few)
-            kn_turn_line(c->size, to, to_stride, from, from_stride, columns);
+    const int64_t to_stride = s->strides[1][c->across], from_stride = s->strides[0][s->ndim - 1],
+                  in_line = KN_LINE / (int64_t)c->size;
+    for (; rows > 0; rows -= in_line, to += in_line * to_stride * (int64_t)c->size, from += KN_LINE)
+        if (c->few && rows >= in_line)
+            kn_turn_line(c->size, to, to_stride, from, from_stride, in_line, columns);
         else
-            turn(c->size, to, to_stride, from, from_stride, columns, past);
-    return done;
+            turn(c->size, to, to_stride, from, from_stride, rows < in_line ? rows : in_line, columns, c->past);
 }
 
 static void copy_tile(const struct copy *c, char *to, const char *from, int64_t rows, int64_t columns)
@@ -202,10 +211,8 @@ static void copy_tile(const struct copy *c, char *to, const char *from, int64_t 
         return;
     }
     if (c->turned) {
-        int64_t done = turn_lines(c, to, from, rows, columns);
-        rows -= done;
-        to += done * to_stride[0] * (int64_t)c->size;
-        from += done * (int64_t)c->size;
+        turn_tile(c, to, from, rows, columns);
+        return;
     }
     switch (c->size) {
     case 1: copy_1(to, to_stride, from, from_stride, rows, columns); break;
@@ -250,6 +257,23 @@ static void copy_piece(void *context, size_t begin, size_t end, int worker)
     if (c->past) kn_past_fence();
 }
 
+/* Rows of turned tiles are long enough to be written so wherever their lines begin, others where those do. */
+static bool goes_past(const struct copy *c)
+{
+    const struct kn_space *s = &c->s;
+    const size_t bytes = (size_t)s->size * c->size;
+    if (c->turned) return bytes >= KN_PAST;
+    bool past = kn_goes_past(c->to, bytes);
+    for (int i = 0; i < s->ndim - 1; i++) past &= s->strides[1][i] * (int64_t)c->size % KN_LINE == 0;
+    return past;
+}
+
+static int64_t turned_columns(const struct copy *c)
+{
+    const int64_t size = (int64_t)c->size, least = c->past ? LONG : TILE, bytes = c->past ? LONG_BYTES : WIDE;
+    return size * least < bytes ? bytes / size : least;
+}
+
 enum rt_status kn_host_copy(const struct rt_array *to, const struct rt_array *from, struct rt_error *e)
 {
     struct copy c; /* large, and mostly unused */
@@ -271,14 +295,13 @@ enum rt_status kn_host_copy(const struct rt_array *to, const struct rt_array *fr
     c.turned = tiled && (size_t)s->size * c.size >= LEAST && s->strides[0][c.across] == 1 && s->strides[1][last] == 1;
     bool thin = tiled && s->shape[c.across] * (int64_t)c.size < KN_LINE; /* no line of the source is left */
     c.turned &= !thin;
-    c.columns = !tiled ? KN_GRAIN : thin ? THIN : c.turned && c.size * TILE < WIDE ? WIDE / (int64_t)c.size : TILE;
+    c.past = goes_past(&c);
+    c.columns = !tiled ? KN_GRAIN : thin ? THIN : c.turned ? turned_columns(&c) : TILE;
     c.column_tiles = (s->shape[last] + c.columns - 1) / c.columns;
     if (tiled || flat) {
         c.rows = flat ? KN_GRAIN / s->shape[last] : TILE;
         c.row_tiles = (s->shape[c.across] + c.rows - 1) / c.rows;
     }
-    c.past = kn_goes_past(c.to, (size_t)s->size * c.size);
-    for (int i = 0; i < last; i++) c.past &= s->strides[1][i] * (int64_t)c.size % KN_LINE == 0;
     int64_t items = c.column_tiles * c.row_tiles,
             each = c.rows * (s->shape[last] < c.columns ? s->shape[last] : c.columns);
     for (int i = 0; i < last; i++)

@@ -379,14 +379,21 @@ static int look_ahead(const struct kn_walk *w, size_t n, size_t element, struct 
     return count;
 }
 
-/* Stores n elements from a block where a line begins. */
-static void write_past(const struct kn_walk *w, char *to, const char *from, size_t n, size_t element)
+void kn_write_past(char *to, const char *from, size_t bytes, const struct kn_ahead *ahead, int leaves)
+{
+    const size_t before = -(uintptr_t)to % KN_LINE, first = before < bytes ? before : bytes,
+                 lines = (bytes - first) / KN_LINE, done = first + lines * KN_LINE;
+    memcpy(to, from, first);
+    kn_host_loops()->past(to + first, from + first, lines, ahead, leaves);
+    memcpy(to + done, from + done, bytes - done);
+}
+
+/* Stores n elements from a block. */
+static void write_past(const struct kn_run *r, const struct kn_walk *w, char *to, const char *from, size_t n,
+                       size_t element)
 {
     struct kn_ahead ahead[KN_MAX_LEAVES];
-    size_t lines = n * element / KN_LINE, done = lines * KN_LINE;
-    int leaves = look_ahead(w, n, element, ahead);
-    w->plan->loops->past(to, from, lines, ahead, leaves);
-    memcpy(to + done, from + done, n * element - done);
+    kn_write_past(to, from, n * element, ahead, r->tiled ? 0 : look_ahead(w, n, element, ahead));
 }
 
 void kn_run_block(const struct kn_run *r, struct kn_walk *w, size_t n)
@@ -401,7 +408,7 @@ void kn_run_block(const struct kn_run *r, struct kn_walk *w, size_t n)
     if (!at)
         transfer(w, p->leaves, t, r->base, (char *)(uintptr_t)values, n, true);
     else if (r->past)
-        write_past(w, at, values, n, element);
+        write_past(r, w, at, values, n, element);
     else if (kn_plan_as_stored(&r->plan, t))
         memmove(at, values, n * element);
     else
@@ -427,10 +434,11 @@ static void choose_past(struct kn_run *r, const struct rt_array *out)
     const struct kn_space *s = &r->plan.space;
     size_t element = rt_dtypes[last->dtype].size, row = (size_t)s->shape[s->ndim - 1];
     bool lines = s->ndim == 1 || row < LONG_ROW || row * element % KN_LINE == 0; /* in which blocks end */
-    r->past = r->linear && lines && kn_plan_as_stored(&r->plan, last->dtype) && last->kind != KN_NODE_ARRAY &&
-              kn_goes_past(r->base, (size_t)s->size * element);
+    bool whole = r->tiled || (lines && (uintptr_t)r->base % KN_LINE == 0);       /* of tiles, most lines of a row */
+    r->past = r->linear && whole && kn_plan_as_stored(&r->plan, last->dtype) && last->kind != KN_NODE_ARRAY &&
+              (size_t)s->size * element >= KN_PAST;
     for (int i = 0; i < p->leaves; i++) r->past &= p->arrays[i]->storage != out->storage;
-    if (r->past && r->plan.block > PAST_BLOCK / element) r->plan.block = PAST_BLOCK / element;
+    if (r->past && !r->tiled && r->plan.block > PAST_BLOCK / element) r->plan.block = PAST_BLOCK / element;
 }
 
 /* One loop goes from where the leaves lie to where the output does: there are no blocks that a cache should keep. */
@@ -505,22 +513,21 @@ enum rt_status kn_host_run(const struct kn_program *p, const struct rt_array *ou
     struct kn_tiles tiles;
     _Alignas(64) char stack[STACK_SCRATCH];
     r.base = rt_array_host(out);
-    r.past = false;
     kn_plan_make(p, out, true, 1, &r.plan);
     r.linear = kn_space_linear(&r.plan.space, p->leaves);
     const size_t n = (size_t)r.plan.space.size, grain = kn_even_grain(n, least_grain(&r.plan));
-    bool tiled = kn_tiles_choose(&r.plan, &tiles);
-    if (!tiled) choose_past(&r, out);
-    const bool broadcast = !tiled && kn_broadcast_choose(&r);
-    if (!tiled && is_straight(&r)) r.plan.block = grain;
+    r.tiled = kn_tiles_choose(&r.plan, &tiles);
+    choose_past(&r, out);
+    const bool broadcast = !r.tiled && kn_broadcast_choose(&r);
+    if (!r.tiled && is_straight(&r)) r.plan.block = grain;
     int workers = n > grain || n > KN_GRAIN ? rt_thread_count() : 1;
-    r.scratch_bytes = kn_plan_scratch(&r.plan) + (tiled ? tiles.bytes : 0);
+    r.scratch_bytes = kn_plan_scratch(&r.plan) + (r.tiled ? tiles.bytes : 0);
     const size_t bytes = r.scratch_bytes * (size_t)workers;
     char *heap = bytes > sizeof stack ? rt_alloc_lines(bytes) : NULL;
     if (bytes > sizeof stack && !heap)
         return rt_fail(e, RT_NOMEM, "out of memory: %zu bytes for evaluating in blocks", bytes);
     r.scratch = heap ? heap : stack;
-    if (tiled)
+    if (r.tiled)
         kn_tiles_run(&tiles, &r);
     else if (broadcast)
         kn_broadcast_run(&r);

@@ -19,6 +19,9 @@ size_t kn_even_grain(size_t n, size_t least);
  * widest have so many bytes. */
 size_t kn_op_grain(enum kn_op op, size_t widest);
 
+/* Writes bytes, whole lines of them past the cache; `ahead` are `count` places that are read next. */
+void kn_write_past(char *to, const char *from, size_t bytes, const struct kn_ahead *ahead, int count);
+
 /* Copies bytes that are few: calls of memcpy would take longer. */
 static inline void kn_copy_short(char *to, const char *from, size_t bytes)
 {
@@ -123,7 +126,8 @@ struct kn_run {
     char *base, *scratch;
     size_t scratch_bytes; /* a worker's */
     bool linear;          /* the output is */
-    bool past;            /* blocks of whole lines are written past the cache */
+    bool tiled;           /* it goes in tiles */
+    bool past;            /* blocks are written past the cache */
 };
 /* Evaluates the next n elements and stores them; the walk stays where it is. */
 void kn_run_block(const struct kn_run *r, struct kn_walk *w, size_t n);
@@ -148,8 +152,11 @@ void kn_tiles_run(struct kn_tiles *t, struct kn_run *r);
 bool kn_broadcast_choose(const struct kn_run *r);
 void kn_broadcast_run(struct kn_run *r);
 
-/* kernels/copy_host.c: to[i * to_stride + j] = from[j * from_stride + i], strides in elements, for the i of a cache
- * line and `columns` of j. */
-void kn_turn_line(size_t size, char *to, int64_t to_stride, const char *from, int64_t from_stride, int64_t columns);
+/* kernels/copy_host.c: to[i * to_stride + j] = from[j * from_stride + i], strides in elements, for `rows` of i, those
+ * of a cache line at most, and `columns` of j. Rows of `to` up to the next whole 16 bytes of elements may be written,
+ * too.
+ */
+void kn_turn_line(size_t size, char *to, int64_t to_stride, const char *from, int64_t from_stride, int64_t rows,
+                  int64_t columns);
 
 #endif

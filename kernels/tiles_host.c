@@ -9,7 +9,9 @@
 #define WIDEST_BYTES 2048 /* or more, up to as many bytes: rows of small elements that are short cost mostly calls */
 #define LEAST        128  /* columns from which on turning is worth a call of the loops for each row, */
                           /* unless whole rows of a tile are one block */
-#define ODD KN_LINE       /* bytes between rows that keep them off each other's cache sets */
+#define SMALLEST 1024     /* elements from which on tiles are worth choosing */
+#define SHORT    1024     /* bytes of a row up to which a call of the loops for it is worth sparing */
+#define ODD      KN_LINE  /* bytes between rows that keep them off each other's cache sets */
 
 /* Neighbours along the last axis lie in lines of their own, and those along `axis` in one. */
 static bool lies_across(const struct kn_plan *plan, int leaf, int axis)
@@ -31,7 +33,7 @@ static bool choose_together(struct kn_plan *plan, struct kn_tiles *t)
 {
     const struct kn_space *s = &plan->space;
     const int64_t columns = s->shape[s->ndim - 1], lines = columns * t->rows, most = s->shape[t->across] / t->rows;
-    if (t->across != s->ndim - 2 || (lines > (int64_t)plan->block && columns >= LEAST)) return false;
+    if (t->across != s->ndim - 2 || (columns * KN_LINE / t->rows > SHORT && columns >= LEAST)) return false;
     if (lines > (int64_t)plan->block) kn_plan_lengthen(plan, (size_t)lines);
     int64_t times = (int64_t)plan->block / lines;
     if (times > most && most > 0) times = most;
@@ -45,7 +47,7 @@ bool kn_tiles_choose(struct kn_plan *plan, struct kn_tiles *t)
 {
     const struct kn_space *s = &plan->space;
     int last = s->ndim - 1, leaves = plan->program->leaves;
-    if (last < 1 || s->size < KN_GRAIN) return false;
+    if (last < 1 || s->size < SMALLEST) return false;
     *t = (struct kn_tiles){.across = -1};
     for (int i = 0; i < leaves; i++)
         for (int axis = last - 1; axis >= 0 && t->across < 0; axis--)
@@ -88,7 +90,8 @@ static void locate(const struct kn_tiles *t, int64_t item, int64_t *coordinates)
     }
 }
 
-static void turn_leaf(const struct kn_tiles *t, int leaf, const int64_t *coordinates, int64_t columns, char *to)
+static void turn_leaf(const struct kn_tiles *t, int leaf, const int64_t *coordinates, int64_t rows, int64_t columns,
+                      char *to)
 {
     const struct kn_plan *plan = &t->run->plan;
     const struct kn_space *s = &plan->space;
@@ -96,9 +99,9 @@ static void turn_leaf(const struct kn_tiles *t, int leaf, const int64_t *coordin
     int64_t size = rt_dtypes[dtype].size, in_line = KN_LINE / size, offset = 0;
     size_t row = row_bytes(t, dtype);
     for (int i = 0; i < s->ndim; i++) offset += coordinates[i] * s->strides[leaf][i];
-    for (int64_t i = 0; i < t->rows; i += in_line)
+    for (int64_t i = 0; i < rows; i += in_line)
         kn_turn_line((size_t)size, to + (size_t)i * row, (int64_t)row / size, plan->base[leaf] + (offset + i) * size,
-                     s->strides[leaf][s->ndim - 1], columns);
+                     s->strides[leaf][s->ndim - 1], rows - i < in_line ? rows - i : in_line, columns);
 }
 
 static void run_tile(const struct kn_tiles *t, struct kn_walk *w, int64_t item, char *scratch)
@@ -111,16 +114,14 @@ static void run_tile(const struct kn_tiles *t, struct kn_walk *w, int64_t item, 
     rest_columns = s->shape[s->ndim - 1] - at[s->ndim - 1];
     int64_t rows = rest_rows < t->rows ? rest_rows : t->rows,
             columns = rest_columns < t->columns ? rest_columns : t->columns;
-    bool whole = rows == t->rows; /* else lines have more than the array */
     for (int i = 0; i < plan->program->leaves; i++)
-        if (whole && t->turned[i]) turn_leaf(t, i, at, columns, scratch + t->place[i]);
+        if (t->turned[i]) turn_leaf(t, i, at, rows, columns, scratch + t->place[i]);
     const int64_t each = t->together ? rows : 1;
     for (int64_t row = 0; row < rows; row += each, at[t->across] += each) {
         kn_walk_move(w, at);
         for (int i = 0; i < plan->program->leaves; i++)
             if (t->turned[i])
-                w->turned[i] =
-                    whole ? scratch + t->place[i] + (size_t)row * row_bytes(t, plan->program->arrays[i]->dtype) : NULL;
+                w->turned[i] = scratch + t->place[i] + (size_t)row * row_bytes(t, plan->program->arrays[i]->dtype);
         kn_run_block(t->run, w, (size_t)(each * columns));
     }
 }
@@ -134,6 +135,7 @@ static void run_piece(void *context, size_t begin, size_t end, int worker)
     kn_walk_start(&r->plan, scratch, 0, r->plan.space.size, NULL, &w);
     for (size_t item = begin; item < end && !rt_interrupted(); item++)
         run_tile(t, &w, (int64_t)item, scratch + kn_plan_scratch(&r->plan));
+    if (r->past) kn_past_fence();
 }
 
 void kn_tiles_run(struct kn_tiles *t, struct kn_run *r)

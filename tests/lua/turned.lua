@@ -1,0 +1,101 @@
+-- What runs along another axis than its result: copies and operations that go by tiles, whose last rows and columns are
+-- parts of lines. Each row of a result is compared with the elements that belong there, as one axis, which no tile has.
+local t = dofile("tests/lua/test.lua")
+local test = t.every
+local dtypes = { "uint8", "int16", "float32", "float64", "complex128" }
+local lengths = t.brief({ 1, 3, 8, 15, 17, 33, 63, 64, 65, 100, 129, 317 }, { 1, 17, 65, 130 })
+
+-- Values that differ from their neighbours' along both axes, in a storage that ends with them.
+local function made(device, dtype, rows, columns)
+  local i, j = gpu.range(1, rows, device):reshape(rows, 1), gpu.range(1, columns, device)
+  return ((i * 7 + j * 31 + i * j) % 113):to(dtype)
+end
+
+local function agrees(got, x, f, what)
+  for i = 1, x.shape[1] do
+    local want = x[i]:clone()
+    if f then want = f(want, i) end
+    assert(got[i]:equal(want), ("%s, row %d of %s"):format(what, i, tostring(x)))
+  end
+end
+
+local function each(x, row, what)
+  agrees(x:clone(), x, nil, what .. " copied")
+  agrees(x + 1, x, function(v) return v + 1 end, what .. " and a number")
+  agrees(x * row, x, function(v) return v * row end, what .. " and a row")
+  local whole = x:clone()
+  agrees(whole - x * 2, x, function(v, i) return whole[i] - v * 2 end, what .. " and what lies otherwise")
+end
+
+test("turned matrices of all dtypes and shapes", function(device)
+  for _, dtype in ipairs(dtypes) do
+    for k, rows in ipairs(lengths) do
+      local columns = lengths[#lengths + 1 - k]
+      for _, n in ipairs { columns, 64 } do
+        local a = made(device, dtype, rows, n)
+        each(a.T, a[{ {}, 1 }]:clone(), ("%s %d x %d"):format(dtype, n, rows))
+      end
+    end
+  end
+end)
+
+test("turned parts, backwards, and of windows", function(device)
+  for _, dtype in ipairs(dtypes) do
+    local a = made(device, dtype, 70, 101)
+    each(a["4:, 9:"].T, a["4:, 1"]:clone(), dtype .. " at the end")
+    each(a["4:-2, 9:-5"].T, a["4:-2, 1"]:clone(), dtype .. " within")
+    each(a:flip(1).T, a[{ {}, 1 }]:clone(), dtype .. " columns backwards")
+    each(a:flip(2).T, a[{ {}, 1 }]:clone(), dtype .. " rows backwards")
+    each(a["::3"].T, a["::3, 1"]:clone(), dtype .. " every third")
+    local x = a:flatten()
+    for _, size in ipairs { 17, 40 } do
+      local windows = x["1:300"]:unfold(1, size).T
+      each(windows, windows[1]:clone(), dtype .. " windows")
+    end
+  end
+end)
+
+test("turned axes of more", function(device)
+  for _, dtype in ipairs { "uint8", "float32" } do
+    local k = made(device, dtype, 21 * 33, 67):reshape(21, 33, 67)
+    for _, order in ipairs { { 3, 2, 1 }, { 1, 3, 2 }, { 3, 1, 2 }, { 2, 3, 1 } } do
+      local x = k:permute(table.unpack(order))
+      local copy, sum = x:clone(), x + 1
+      for i = 1, x.shape[1] do
+        for j = 1, x.shape[2] do
+          local want = x[{ i, j }]:clone()
+          assert(copy[{ i, j }]:equal(want) and sum[{ i, j }]:equal(want + 1), table.concat(order) .. dtype)
+        end
+      end
+    end
+  end
+end)
+
+test("turned into rows that lie apart", function(device)
+  for _, dtype in ipairs(dtypes) do
+    local a, out = made(device, dtype, 77, 133), gpu.full({ 140, 90 }, 5, dtype, device)
+    out["3:135, 9:85"] = a.T
+    agrees(out["3:135, 9:85"], a.T, nil, dtype)
+    assert(gpu.all(out["1:2"]:eq(5)) and gpu.all(out["136:"]:eq(5)) and gpu.all(out[":, 1:8"]:eq(5)) and
+      gpu.all(out[":, 86:"]:eq(5)), dtype)
+    out["3:135, 9:85"] = a.T + 1
+    agrees(out["3:135, 9:85"], a.T, function(v) return v + 1 end, dtype)
+    assert(gpu.all(out["1:2"]:eq(5)) and gpu.all(out[":, 86:"]:eq(5)), dtype)
+  end
+end)
+
+test("turned matrices so large that they go past the cache", function(device)
+  if t.compiles(device) then t.skip("it is about the host's tiles") end
+  for dtype, n in pairs { uint8 = 4163, int16 = 2953, float32 = 2087, float64 = 1471, complex128 = 1031 } do
+    local a = made(device, dtype, n, n - 2)
+    local x, some = a.T, { 1, 2, 63, 64, 65, 500, n - 17, n - 3, n - 2 }
+    local copy, sum = x:clone(), x + 1
+    for _, i in ipairs(some) do
+      local want = x[i]:clone()
+      assert(copy[i]:equal(want) and sum[i]:equal(want + 1), ("%s, row %d"):format(dtype, i))
+    end
+    assert(copy:sum() == a:sum() and (sum - copy):eq(1):all(), dtype)
+  end
+end)
+
+t.done()
