@@ -528,7 +528,7 @@ enum rt_status kn_host_run(const struct kn_program *p, const struct rt_array *ou
         return rt_fail(e, RT_NOMEM, "out of memory: %zu bytes for evaluating in blocks", bytes);
     r.scratch = heap ? heap : stack;
     if (r.tiled)
-        kn_tiles_run(&tiles, &r);
+        kn_tiles_run(&tiles, &r, workers == 1);
     else if (broadcast)
         kn_broadcast_run(&r);
     else

@@ -145,7 +145,8 @@ struct kn_tiles {
 };
 /* Whether a run of the plan, whose blocks may become longer, is to go in tiles; fills *t, but for the run. */
 bool kn_tiles_choose(struct kn_plan *plan, struct kn_tiles *t);
-void kn_tiles_run(struct kn_tiles *t, struct kn_run *r);
+/* `alone`: r has scratch memory for one worker. */
+void kn_tiles_run(struct kn_tiles *t, struct kn_run *r, bool alone);
 
 /* Whether a run is of one operation over rows that its operands have side by side or one element for, and then that
  * run. */

@@ -157,48 +157,86 @@ static void turn_up(struct rt_array *a, int axis)
     a->strides[axis] = -a->strides[axis];
 }
 
-/* Puts the axes of the only leaf's rows, which are those of the values, in the order that they have in memory; on the
- * host they run upwards, too. */
+/* Where an axis stands among others in memory: what repeats the same elements is outermost. */
+static int64_t outwards(int64_t stride)
+{
+    return stride == 0 ? INT64_MAX : stride;
+}
+
+static void swap_axes(struct rt_array *a, int i, int j)
+{
+    const int64_t shape = a->shape[i], stride = a->strides[i];
+    a->shape[i] = a->shape[j];
+    a->strides[i] = a->strides[j];
+    a->shape[j] = shape;
+    a->strides[j] = stride;
+}
+
+/* Puts the axes of the leaves' rows, which are those of the values, in the order that they have in memory; on the host
+ * they run upwards, too. */
 static void sort_row(struct kn_reducer *r)
 {
-    struct rt_array *row = &r->row, *leaf = &r->leaves[0].row;
-    bool host = !kn_runs_generated(rt_array_device(leaf));
+    struct rt_array *row = &r->row;
+    const bool host = !kn_runs_generated(rt_array_device(&r->leaves[0].row));
     for (int i = 0; i < row->ndim; i++) {
         if (host) {
             turn_up(row, i);
-            turn_up(leaf, i);
+            for (int k = 0; k < r->program.leaves; k++) turn_up(&r->leaves[k].row, i);
         }
-        for (int j = i; j > 0 && row->strides[j] > row->strides[j - 1]; j--) {
-            int64_t shape = row->shape[j], stride = row->strides[j];
-            row->shape[j] = leaf->shape[j] = row->shape[j - 1];
-            row->strides[j] = leaf->strides[j] = row->strides[j - 1];
-            row->shape[j - 1] = leaf->shape[j - 1] = shape;
-            row->strides[j - 1] = leaf->strides[j - 1] = stride;
+        for (int j = i; j > 0 && outwards(row->strides[j]) > outwards(row->strides[j - 1]); j--) {
+            swap_axes(row, j, j - 1);
+            for (int k = 0; k < r->program.leaves; k++) swap_axes(&r->leaves[k].row, j, j - 1);
         }
     }
-    r->leaves[0].rows.offset = leaf->offset;
+    for (int k = 0; k < r->program.leaves; k++) r->leaves[k].rows.offset = r->leaves[k].row.offset;
+}
+
+void kn_memory_order(const struct rt_array *a, struct rt_array *out)
+{
+    *out = *a;
+    for (int i = 0; i < out->ndim; i++) {
+        turn_up(out, i);
+        for (int j = i; j > 0 && outwards(out->strides[j]) > outwards(out->strides[j - 1]); j--)
+            swap_axes(out, j, j - 1);
+    }
 }
 
 /* Whether a stored array's rows are combined many at a time. r has its types. */
 static bool combines_many(struct kn_reducer *r, const struct rt_array *a, unsigned axes)
 {
-    r->program.leaves = 0;
+    r->program.leaves = 1;
+    r->program.arrays[0] = a;
     choose_rows(r, a, axes);
-    r->leaves[0].row = r->row;
-    r->leaves[0].rows = r->rows;
     sort_row(r);
     return are_many(r);
 }
 
-/* Chooses rows in memory's order where there is one array to take it from, and either its own elements are combined or
- * the order of combining changes no bit. */
+/* Whether the order in which elements are combined changes no bit, and all leaves lie as the first does, which has an
+ * element for each of the values, or are one element. r has its types and its program. */
+static bool is_free(const struct kn_reducer *r, const struct rt_array *values)
+{
+    const struct rt_array *first = r->program.arrays[0];
+    if (r->indices || !strchr("biu", rt_dtypes[r->accumulate].kind) || r->program.leaves == 0) return false;
+    if (!rt_array_same_shape(first, values)) return false;
+    for (int i = 1; i < r->program.leaves; i++) {
+        const struct rt_array *a = r->program.arrays[i];
+        if (rt_array_size(a) == 1) continue;
+        if (!rt_array_same_shape(a, first)) return false;
+        for (int k = 0; k < a->ndim; k++)
+            if (a->strides[k] != first->strides[k] && a->shape[k] > 1) return false;
+    }
+    for (int i = 0; i < r->program.count; i++)
+        if (r->program.nodes[i].kind == KN_NODE_INDEX) return false;
+    return true;
+}
+
+/* Chooses rows in memory's order where there is one that either changes no bit or is that of the only array, whose own
+ * elements are combined. */
 static void choose_order(struct kn_reducer *r, const struct rt_array *values, bool stored, unsigned axes)
 {
-    const struct rt_array *leaf = r->program.arrays[0];
-    bool exact = strchr("biu", rt_dtypes[r->accumulate].kind) != NULL;
-    bool one = r->program.leaves == 1 && rt_array_same_shape(leaf, values) && !r->indices;
-    choose_rows(r, one && exact ? leaf : values, axes);
-    if (one && (exact || stored)) sort_row(r);
+    const bool free = is_free(r, values);
+    choose_rows(r, free ? r->program.arrays[0] : values, axes);
+    if (free || (stored && !r->indices)) sort_row(r);
 }
 
 static enum rt_status reduce_nothing(const struct kn_reducer *r, const struct rt_array *a, const struct rt_array *out,
@@ -437,10 +475,10 @@ enum rt_status kn_program_reduce(const struct kn_program *p, enum kn_reduction r
     r.filled = false;
     kn_program_assign(&r.program, p);
     enum rt_status status = kn_program_form(p, &values, e);
-    bool store = status == RT_OK && (lies_across(p, &values) || cannot_widen(p, &values, axes));
-    if (store && reduce_stored(p, reduction, axes, keepdims, out, &status, e)) return status;
     if (status != RT_OK) return status;
     choose_types(&r, values.dtype);
+    bool store = !is_free(&r, &values) && (lies_across(p, &values) || cannot_widen(p, &values, axes));
+    if (store && reduce_stored(p, reduction, axes, keepdims, out, &status, e)) return status;
     return reduce(&r, &values, false, axes, keepdims, out, e);
 }
 

@@ -35,6 +35,8 @@ enum rt_dtype kn_sum_dtype(enum rt_dtype t);
 #define KN_SHORT_ROW      32 /* elements below which that holds for rows wherever they lie */
 #define KN_GROUP          32 /* elements of each that are then combined one after the other, before groups are in pairs */
 
+/* *out is the array, borrowed, with its axes in the order that they have in memory, upwards. */
+void kn_memory_order(const struct rt_array *a, struct rt_array *out);
 /* Many rows at a time are faster: when rows are short, or their values farther apart than the rows. */
 bool kn_rows_are_near(const struct kn_reducer *r);
 /* Whether few rows are combined as if they were more, of which each has some of a row's elements: long ones whose

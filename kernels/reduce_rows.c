@@ -6,6 +6,7 @@
 #include "runtime/threads.h"
 
 #define STRIP         1024  /* bytes of each row that are combined before those after them are asked for */
+#define ROWS_AHEAD    2     /* of the row that is computed */
 #define WIDE          2048  /* rows that fewer ones are made into */
 #define LEAST_WIDENED 65536 /* elements, at 16 of each of those at least */
 
@@ -83,6 +84,19 @@ static void combine_strips(const struct kn_reduce_pass *p, kn_rows_loop *rows, c
     }
 }
 
+/* Asks for the i-th elements of the next n rows, as the leaves have them: nothing else finds what is computed from
+ * pieces of rows that lie apart. */
+static void ask_for_row(const struct kn_reduce_pass *p, int64_t i, size_t n, const struct kn_walk *w)
+{
+    if (i >= p->r->length) return;
+    for (int k = 0; k < p->r->program.leaves; k++) {
+        const struct rt_array *row = &p->r->leaves[k].row;
+        const size_t size = rt_dtypes[row->dtype].size;
+        const char *at = p->plan->base[k] + kn_reduce_bytes_to(row, i) + w->position * (int64_t)size;
+        for (size_t j = 0; p->plan->linear[k] && j < n * size; j += KN_LINE) __builtin_prefetch(at + j);
+    }
+}
+
 /* Combines the next elements of n rows, KN_GROUP at most, one after the other; returns how many. */
 static int64_t combine_group(const struct kn_reduce_pass *p, struct kn_walk *w, int64_t i, size_t n, char *lanes)
 {
@@ -91,8 +105,10 @@ static int64_t combine_group(const struct kn_reduce_pass *p, struct kn_walk *w, 
     int64_t count = p->r->length - i < KN_GROUP ? p->r->length - i : KN_GROUP, k = 0;
     bool far = asks_ahead() && together > 1 && n * p->value >= 4 * STRIP &&
                p->r->count * p->r->length >= KN_REDUCE_FAR / (int64_t)p->value;
+    const bool computed = !rows && p->r->count * p->r->length >= KN_REDUCE_FAR / (int64_t)p->value;
     while (k < count) {
         shift_in_rows(p, i + k, n, w);
+        if (computed) ask_for_row(p, i + k + ROWS_AHEAD, n, w);
         const void *values = kn_walk_evaluate(w, n, NULL);
         if (rows) {
             int64_t some = count - k < together ? count - k : together;

@@ -379,7 +379,13 @@ enum rt_status kn_expression_statistic(const struct kn_statistic *s, const struc
     int64_t n = kn_reduced_length(form, b.axes);
     enum rt_status status = check(s, form, n, e);
     if (status != RT_OK) return status;
-    struct kn_source last = statistic(&b, s, *from, n);
+    struct kn_source source = *from;
+    struct rt_array ordered;
+    if (!from->expression && b.axes == (1u << form->ndim) - 1 && !kn_runs_generated(rt_array_device(form))) {
+        kn_memory_order(form, &ordered); /* of all elements any order will do */
+        source.operand.array = &ordered;
+    }
+    struct kn_source last = statistic(&b, s, source, n);
     if (b.status == RT_OK) *out = kn_expression_retain(last.expression);
     for (int i = 0; i < b.count; i++) kn_expression_release(b.made[i]);
     return b.status;

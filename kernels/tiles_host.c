@@ -138,12 +138,13 @@ static void run_piece(void *context, size_t begin, size_t end, int worker)
     if (r->past) kn_past_fence();
 }
 
-void kn_tiles_run(struct kn_tiles *t, struct kn_run *r)
+void kn_tiles_run(struct kn_tiles *t, struct kn_run *r, bool alone)
 {
     const struct kn_space *s = &r->plan.space;
     int64_t items = t->row_tiles * t->column_tiles, each = t->rows * t->columns;
     for (int i = 0; i < s->ndim - 1; i++)
         if (i != t->across) items *= s->shape[i];
     t->run = r;
-    rt_parallel_for((size_t)items, each >= KN_GRAIN ? 1 : (size_t)(KN_GRAIN / each), run_piece, t);
+    const int64_t grain = alone ? items : each >= KN_GRAIN ? 1 : KN_GRAIN / each;
+    rt_parallel_for((size_t)items, (size_t)grain, run_piece, t);
 }

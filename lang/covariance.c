@@ -47,7 +47,7 @@ static int average(lua_State *L)
     int sum = product, whole = w;
     if (a->ndim > 0) {
         sum = lg_step(L, "sum", "vvb", product, axes, 1);
-        whole = lg_step(L, "sum", "vvb", w, axes, 1);
+        whole = w == 3 ? lg_step(L, "sum", "vvb", w, axes, 1) : lg_step(L, "sum", "vib", 3, (int64_t)1, 1);
     }
     return lg_end_reduction(L, lg_step(L, "div", "vv", sum, whole), a, &r);
 }

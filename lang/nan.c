@@ -62,10 +62,12 @@ static bool holds(lua_State *L, int idx, double number)
     return found;
 }
 
-/* Whether the only element of the array at idx is NaN. */
-static bool is_nan(lua_State *L, int idx)
+/* Whether the number at idx is NaN, or an element of the array there: then the greatest is. */
+static bool holds_nan(lua_State *L, int idx)
 {
-    lg_step(L, "item", "v", idx);
+    if (lua_type(L, idx) == LUA_TNUMBER) return isnan(lua_tonumber(L, idx));
+    if (rt_array_size(lg_form(L, idx)) == 0) return false;
+    lg_step(L, "max", "v", idx);
     bool is = isnan(lua_tonumber(L, -1));
     lua_pop(L, 1);
     return is;
@@ -97,9 +99,9 @@ static int extreme(lua_State *L, const char *name, enum kn_reduction reduction)
     if (push_small_extreme(L, a, reduction, &r)) return 1;
     int axes = lg_push_axes(L, r.axes, a->ndim);
     const bool generated = kn_runs_generated(rt_array_device(a));
-    if (!has_nan(a) || (r.value && !generated && !lg_waits(a) && !lg_explains(L))) { /* mostly there is none */
+    if (!has_nan(a) || (!generated && !lg_waits(a) && !lg_explains(L))) { /* mostly there is none */
         int all = lg_step(L, plain, "vvb", 1, axes, 1);
-        if (!has_nan(a) || !is_nan(L, all)) return lg_end_reduction(L, all, a, &r);
+        if (!has_nan(a) || !holds_nan(L, all)) return lg_end_reduction(L, all, a, &r);
     }
     int filled = lg_step(L, reduction == KN_MIN ? "fmin" : "fmax", "vn", 1, number);
     int result = lg_step(L, plain, "vvb", filled, axes, 1);

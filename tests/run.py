@@ -52,10 +52,10 @@ CUDA_KERNELS_SANITIZED = ["async", "atomics", "cooperative", "globals", "graph",
 # These on cuda:0 would only compile once more what test_generated has of each operation and tests/numpy of each function, or are
 # about what the host or Lua does before anything is generated.
 NOT_ON_CUDA = ["describe", "divisors", "docs", "finite", "keywords", "keywords_alone", "narrow", "ops", "small",
-               "sums"]
+               "sums", "turned"]
 # Of these the sanitized build runs fewer sizes and types, since the other one runs all: what is left comes by all code, and by
 # all threads.
-LUA_BRIEF = ["reduce", "sort", "signal", "sums"]
+LUA_BRIEF = ["reduce", "sort", "signal", "sums", "turned"]
 STOCK = ["create", "kernel"]
 CHECKED = ["async", "cluster", "cooperative", "functions", "graph", "grid", "guide", "heap", "histogram", "image", "language",
            "fitting", "learning", "library", "linear", "mandelbrot", "matmul", "matrix", "physics", "reduction", "resident", "saxpy",

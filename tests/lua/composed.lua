@@ -54,6 +54,16 @@ t.every("extremes of many elements, of which none, some or all are NaN", functio
     t.same({ y:nanmin(), y:nanmax() }, { nan, nan })
     y[5] = -math.huge
     t.same({ y:nanmin(), y:nanmax() }, { -math.huge, -math.huge })
+    local m = x[{ { 1, 60000 } }]:reshape(200, 300):clone()
+    for _, axis in ipairs({ 1, 2 }) do
+      assert(m:nanmax(axis):equal(m:max(axis)) and m:nanmin(axis):equal(m:min(axis)))
+      local some, without = m:clone(), m:clone()
+      some[{ 7, {} }], without[{ 7, {} }] = nan, -math.huge
+      some[{ {}, 9 }], without[{ {}, 9 }] = nan, -math.huge
+      local want = without:max(axis)
+      want[axis == 1 and 9 or 7] = nan
+      assert(gpu.equal(some:nanmax(axis):nan_to_num(-1), want:nan_to_num(-1)))
+    end
   end
 end)
 

@@ -1,5 +1,6 @@
 -- What runs along another axis than its result: copies and operations that go by tiles, whose last rows and columns are
 -- parts of lines. Each row of a result is compared with the elements that belong there, as one axis, which no tile has.
+-- And reductions of what is not in order in memory, compared with those of contiguous copies.
 local t = dofile("tests/lua/test.lua")
 local test = t.every
 local dtypes = { "uint8", "int16", "float32", "float64", "complex128" }
@@ -85,7 +86,6 @@ test("turned into rows that lie apart", function(device)
 end)
 
 test("turned matrices so large that they go past the cache", function(device)
-  if t.compiles(device) then t.skip("it is about the host's tiles") end
   for dtype, n in pairs { uint8 = 4163, int16 = 2953, float32 = 2087, float64 = 1471, complex128 = 1031 } do
     local a = made(device, dtype, n, n - 2)
     local x, some = a.T, { 1, 2, 63, 64, 65, 500, n - 17, n - 3, n - 2 }
@@ -95,6 +95,51 @@ test("turned matrices so large that they go past the cache", function(device)
       assert(copy[i]:equal(want) and sum[i]:equal(want + 1), ("%s, row %d"):format(dtype, i))
     end
     assert(copy:sum() == a:sum() and (sum - copy):eq(1):all(), dtype)
+  end
+end)
+
+-- Arrays and others that lie as they do, in layouts whose order in memory is not that of their axes.
+local function layouts(device, dtype)
+  local a, b = made(device, dtype, 37, 131), (made(device, dtype, 37, 131) * 3 % 50):to(dtype):clone()
+  local k, l = made(device, dtype, 30, 77):reshape(6, 5, 77), made(device, dtype, 5, 462):reshape(6, 5, 77)
+  return {
+    { a.T, b.T }, { a:flip(2).T, b:flip(2).T }, { a:flip(1), b:flip(1) }, { a["::2"].T, b["::2"].T },
+    { gpu.expand(a[1], 37, 131), gpu.expand(b[2], 37, 131) }, { gpu.expand(a[{ {}, { 1 } }], 37, 131), gpu.expand(b[{ {}, { 3 } }], 37, 131) },
+    { k:permute(3, 1, 2), l:permute(3, 1, 2) }, { k:permute(2, 3, 1), l:permute(2, 3, 1) }, { k:permute(2, 1, 3), l:permute(2, 1, 3) },
+    { a.T, a["1:, 1:"]:clone().T }, { a.T, b.T:clone() }, { a["1:0"].T, b["1:0"].T },
+  }
+end
+
+test("what is computed from arrays that lie alike, combined in the order of memory", function(device)
+  for _, dtype in ipairs { "bool", "uint8", "int32", "float32", "float64" } do
+    for n, pair in ipairs(layouts(device, dtype)) do
+      local x, y = pair[1], pair[2]
+      local u, v = x:clone(), y:clone()
+      local axes = x.ndim == 2 and { { 1, 2 }, 1, 2 } or { { 1, 2, 3 }, 1, 2, 3, { 1, 2 }, { 2, 3 } }
+      for _, axis in ipairs(axes) do
+        local function same(f, what)
+          local got, want = f(x, y, axis), f(u, v, axis)
+          assert(type(got) == "number" and got == want or got:equal(want), ("%s of %s, layout %d"):format(what, dtype, n))
+        end
+        same(function(p, q, i) return gpu.any(p:eq(q), i, true) end, "any")
+        same(function(p, q, i) return gpu.all(p:le(q), i, true) end, "all")
+        same(function(p, q, i) return gpu.sum(p:lt(q), i, true) end, "sum")
+        same(function(p, _, i) return gpu.sum(p:ge(2), i, true) end, "sum of one")
+        same(function(p, q, i) return gpu.sum((p:to("int32") * q:to("int32") + 1), i, true) end, "sum of products")
+        same(function(p, q, i) return gpu.sum(gpu.where(p:gt(q), 2, 1), i, true) end, "sum of chosen")
+        if x.size > 0 then
+          same(function(p, q, i) return gpu.max(p:to("int64") - q:to("int64"), i, true) end, "max")
+          same(function(p, _, i) return gpu.nanmax(p, i, true) end, "nanmax")
+        end
+      end
+      assert(gpu.equal(x, y) == gpu.equal(u, v) and gpu.equal(x, x))
+      if dtype ~= "bool" and x.size > 0 then
+        for _, f in ipairs { "norm", "std", "var", "nansum", "nanmean", "nanstd", "ptp", "count_nonzero" } do
+          local got, want = gpu[f](x), gpu[f](u)
+          assert(math.abs(got - want) <= 1e-5 * math.abs(want), ("%s of %s, layout %d"):format(f, dtype, n))
+        end
+      end
+    end
   end
 end)
 
