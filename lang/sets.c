@@ -40,11 +40,40 @@ static int push_from_table(lua_State *L, int x, int set, int64_t low, int64_t hi
     return lg_step(L, "take", "vv", table, lg_step(L, "sub", "vi", near, low - 2));
 }
 
+#define FEW   12   /* elements of a set that all are compared with one after the other, */
+#define WORTH 2048 /* where there are so many for each: to say it takes a microsecond */
+
+/* Whether the elements at x are to be compared with each of the set's: values of their own dtype, that steps can be
+ * given. */
+static bool are_few(lua_State *L, int x, int set)
+{
+    const struct rt_array *s = lg_form(L, set);
+    if (s->shape[0] > FEW || s->dtype != lg_form(L, x)->dtype || s->dtype == RT_UINT64) return false;
+    if (rt_array_size(lg_form(L, x)) < WORTH * s->shape[0]) return false;
+    return !kn_runs_generated(rt_array_device(s));
+}
+
+/* Pushes where the element at x is the first of the set, or the second, and so on. */
+static int push_compared(lua_State *L, int x, int set)
+{
+    const struct rt_array *s = lg_check_array(L, set);
+    const bool floating = rt_dtypes[s->dtype].kind == 'f';
+    int found = 0;
+    for (int64_t i = 0; i < s->shape[0]; i++) {
+        const char *at = (const char *)rt_array_host(s) + i * (int64_t)rt_dtypes[s->dtype].size;
+        const int is = floating ? lg_step(L, "eq", "vn", x, rt_load_double(s->dtype, at))
+                                : lg_step(L, "eq", "vi", x, rt_load_int(s->dtype, at));
+        found = i == 0 ? is : lg_step(L, "logical_or", "vv", found, is);
+    }
+    return found;
+}
+
 /* Pushes where the elements of the array at x are among the ordered ones at `set`. */
 static int push_isin(lua_State *L, int x, int set)
 {
     int64_t n = lg_form(L, set)->shape[0], low, high;
     if (n == 0) return lg_step(L, "gpu.zeros_like", "vs", x, "bool");
+    if (are_few(L, x, set)) return push_compared(L, x, set);
     if (fit_table(L, x, set, &low, &high)) return push_from_table(L, x, set, low, high);
     int at = lg_step(L, "clip", "vii", lg_step(L, "searchsorted", "vv", set, x), (int64_t)1, n);
     return lg_step(L, "eq", "vv", lg_step(L, "take", "vv", set, at), x);

@@ -67,6 +67,25 @@ t.every("extremes of many elements, of which none, some or all are NaN", functio
   end
 end)
 
+t.every("many elements and sets of few, of which each is compared, and of more", function(device)
+  for _, dtype in ipairs({ "bool", "int8", "uint8", "int32", "int64", "uint64", "float16", "float32", "float64" }) do
+    local most = dtype == "bool" and 1 or 100
+    local x = (gpu.range(0, 29999, "int64", device) * 7919 % (most + 1)):to(dtype)
+    if dtype:find "float" then x = x * 0.25 - 3 end
+    x[17] = dtype:find "float" and nan or 1
+    local values = x:totable()
+    for _, size in ipairs({ 1, 2, 11, 12, 13 }) do
+      local set, member = x[{ { 1, size } }]:clone(), {}
+      for _, v in ipairs(set:totable()) do member[v] = true end
+      local want = {}
+      for i, v in ipairs(values) do want[i] = member[v] or false end
+      want = gpu.array(want, "bool", device)
+      assert(x:isin(set):equal(want), dtype .. size)
+      assert(x["::-1"]:isin(set):equal(want:flip()) and (x + 0):isin(set:totable()):equal(want), dtype .. size)
+    end
+  end
+end)
+
 t.every("rows of nothing but NaN", function(device)
   local x = gpu.array({ { nan, nan }, { 1, nan } }, device)
   t.same(x:nansum(2):totable(), { 0, 1 })
