@@ -159,20 +159,19 @@ static unsigned linear(const struct rt_scene *x, const unsigned t[3])
     return t[0] + b[0] * (t[1] + b[1] * t[2]);
 }
 
+/* Where the other party is, behind some words; nothing where no line is known, as of code without -lineinfo. */
+static const char *other_line(const struct rt_report *out, const char *words, char text[40])
+{
+    snprintf(text, 40, out->other.line > 0 ? "%s line %d" : "", words, out->other.line);
+    return text;
+}
+
 static void describe_barrier(const struct simt_report *r, struct rt_report *out)
 {
-    if (r->by_way)
-        snprintf(out->message, sizeof out->message,
-                 "threads wait at a barrier here while others of their block have ended, by way of line %d",
-                 out->other.line);
-    else if (r->exited)
-        snprintf(out->message, sizeof out->message,
-                 "threads wait at a barrier here while others of their block have returned in line %d",
-                 out->other.line);
-    else
-        snprintf(out->message, sizeof out->message,
-                 "threads wait at a barrier here while others of their block wait at another one in line %d",
-                 out->other.line);
+    char line[40];
+    const char *others = r->by_way ? "have ended" : r->exited ? "have returned" : "wait at another one";
+    snprintf(out->message, sizeof out->message, "threads wait at a barrier here while others of their block %s%s",
+             others, other_line(out, r->by_way ? ", by way of" : " in", line));
     snprintf(out->hint, sizeof out->hint,
              "all threads of a block must come to the same __syncthreads(): put it outside of the condition%s",
              r->exited ? ", and let no thread return before it" : "");
@@ -202,9 +201,10 @@ static void describe_lane(const struct rt_scene *x, const struct simt_report *r,
         return;
     }
     if (r->has_other) {
-        snprintf(out->message, sizeof out->message,
-                 "lane %u waits here with the mask 0x%08x for lane %u, which is in line %d", lane, r->lanes,
-                 linear(x, out->other.thread) % 32, out->other.line);
+        char line[40];
+        snprintf(out->message, sizeof out->message, "lane %u waits here with the mask 0x%08x for lane %u, which is %s",
+                 lane, r->lanes, linear(x, out->other.thread) % 32,
+                 *other_line(out, "in", line) ? line : "somewhere else");
         snprintf(out->hint, sizeof out->hint,
                  "all lanes of the mask must execute the same instruction: call it outside of the condition, or with a "
                  "mask of the lanes that are there");
@@ -218,8 +218,10 @@ static void describe_lane(const struct rt_scene *x, const struct simt_report *r,
 static void describe_freed(const struct simt_report *r, struct rt_report *out, const char *what)
 {
     const char *verb = rt_past_verb(&out->first);
+    char line[40];
     if (r->has_other)
-        snprintf(out->message, sizeof out->message, "%s %s after it was freed in line %d", what, verb, out->other.line);
+        snprintf(out->message, sizeof out->message, "%s %s after it was freed%s", what, verb,
+                 other_line(out, " in", line));
     else if (r->bytes)
         snprintf(out->message, sizeof out->message, "%s %s in memory that was freed (an allocation of %llu bytes)",
                  what, verb, (unsigned long long)r->bytes);
@@ -230,11 +232,12 @@ static void describe_freed(const struct simt_report *r, struct rt_report *out, c
 
 static void describe_free(const struct simt_report *r, struct rt_report *out)
 {
-    char block[100];
+    char block[100], line[40];
     uint64_t into = r->address - r->start;
     rt_describe_block(r, out, block, sizeof block);
     if (r->has_other)
-        snprintf(out->message, sizeof out->message, "%s is freed twice, here and in line %d", block, out->other.line);
+        snprintf(out->message, sizeof out->message, "%s is freed twice%s", block,
+                 other_line(out, ", here and in", line));
     else if (r->freed_twice)
         snprintf(out->message, sizeof out->message, "%s was freed before", block);
     else if (r->in_heap && r->bytes && into < r->bytes)
@@ -256,8 +259,9 @@ static void describe_absent(const struct simt_report *r, struct rt_report *out, 
 {
     const char *verb = rt_past_verb(&out->first);
     if (r->exited) {
-        snprintf(out->message, sizeof out->message,
-                 "%s of another block %s here, which may have ended in line %d by then", what, verb, out->other.line);
+        char line[40];
+        snprintf(out->message, sizeof out->message, "%s of another block %s here, which may have ended%s by then", what,
+                 verb, other_line(out, " in", line));
         snprintf(
             out->hint, sizeof out->hint,
             "a block's shared memory goes when it ends: cluster.sync() is missing behind the last access of others");

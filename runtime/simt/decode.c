@@ -119,6 +119,7 @@ struct insn *simt_emit(struct decoder *d, op_function run)
                                 .ahead = d->in->ahead,
                                 .of_tiles = d->in->of_tiles,
                                 .is_added = d->in->is_added,
+                                .is_copied = d->in->is_copied,
                                 .used_bytes = d->in->used_bytes,
                                 .early = simt_is_early(d->f, d->in),
                                 .unsteady = d->unsteady && d->unsteady[index],

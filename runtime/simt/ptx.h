@@ -115,6 +115,7 @@ struct ptx_insn {
     bool is_eager;       /* a load whose guard says who wants it: made by others, it does no harm. Without a guard: it
                             is looked at elsewhere who does */
     bool is_added;       /* not the compiler's, but for the checks */
+    bool is_copied;      /* a load: what it loads is stored, and nothing else is done with it */
 };
 
 struct ptx_func {
@@ -200,10 +201,12 @@ bool ptx_split(struct ptx_module *m, struct rt_error *e);
 /* Gives loads that the compiler made before it was known whether they are wanted the guard that tells. What the code
  * computes is the same. False without memory. */
 bool ptx_guard_eager(struct ptx_module *m, struct rt_error *e);
+/* Finds loads of which all is stored alone. False without memory. */
+bool ptx_mark_copies(struct ptx_module *m, struct rt_error *e);
 /* All of these, as they are done before a launch. */
 static inline bool ptx_prepare(struct ptx_module *m, struct rt_error *e)
 {
-    return ptx_inline(m, e) && ptx_order(m, e) && ptx_split(m, e) && ptx_guard_eager(m, e);
+    return ptx_inline(m, e) && ptx_order(m, e) && ptx_split(m, e) && ptx_guard_eager(m, e) && ptx_mark_copies(m, e);
 }
 /* Does the instruction certainly write its first operand, and read nothing by it, as bar.sync %r1 would? For others
  * nothing is lost but room. */

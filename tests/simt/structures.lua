@@ -1,0 +1,95 @@
+-- Copies of structures: what lies between members, or is a member that nobody has set, comes with the others, and is no
+-- uninitialized read as long as nobody looks at it. Where nothing of what is copied was written, or more is done with it,
+-- it is one.
+local t = dofile("tests/lua/test.lua")
+local gpu = gpu or require "lunarray"
+gpu.device("simt")
+local clean = assert(loadfile("tests/simt/shared/clean.lua"))(t, gpu)
+local faulty = assert(loadfile("tests/simt/shared/corners.lua"))(t, gpu)
+
+local types <const> = [[struct P { char c; int x; }; struct Q { float a; double b; char k; }; struct alignas(16) R { float x, y, z; };
+]]
+
+-- Threads set some members of a structure in shared memory, `sets`, and make something of their neighbour's, `makes`.
+local function exchange(type, sets, makes)
+  return ([[%s__global__ void k(%s *o) {
+  __shared__ %s s[64];
+  int t = threadIdx.x;
+  %s
+  __syncthreads();
+  %s
+}]]):format(types, type, type, sets, makes)
+end
+
+local function run(k, bytes, dtype)
+  local o = gpu.zeros(64 * bytes, "uint8")
+  k(1, 64)(dtype and o:view(dtype) or o)
+  return o
+end
+-- The 4 bytes at the offset in each of the structures of so many bytes, as a dtype.
+local function member(o, bytes, offset, dtype) return o:view(dtype):reshape(64, bytes // 4)[{ {}, offset // 4 + 1 }] end
+
+clean("room behind a char", exchange("P", "s[t].c = t, s[t].x = 2 * t;", "o[t] = s[t ^ 1];"), function(k)
+  local o = run(k, 8)
+  return function() t.eq(member(o, 8, 4, "int32")[4], 4) end
+end)
+
+clean("room before a double, and at the end", exchange("Q", "s[t].a = t, s[t].b = 2 * t, s[t].k = t;", "o[t] = s[t ^ 1];"), function(k)
+  local o = run(k, 24)
+  return function()
+    t.eq(member(o, 24, 0, "float32")[4], 2.0)
+    t.eq(o[{ 24 * 3 + 17 }], 2)
+  end
+end)
+
+clean("room at the end of what is aligned", exchange("R", "s[t].x = t, s[t].y = 2 * t, s[t].z = 1;", "o[t] = s[t ^ 1];"), function(k)
+  local o = run(k, 16)
+  return function() t.eq(member(o, 16, 4, "float32")[4], 4.0) end
+end)
+
+clean("a member that nobody uses", exchange("float4", "s[t].x = t, s[t].y = 2 * t, s[t].z = 1;", "o[t] = s[t ^ 1];"), function(k)
+  local o = run(k, 16, "float32")
+  return function() t.eq(member(o, 16, 4, "float32")[4], 4.0) end
+end)
+
+clean("a member that is set on the way", exchange("float4", "s[t].x = t, s[t].y = 2 * t, s[t].z = 1;", "float4 v = s[t ^ 1]; v.w = 3; o[t] = v;"), function(k)
+  local o = run(k, 16, "float32")
+  return function() t.eq(member(o, 16, 12, "float32")[4], 3.0) end
+end)
+
+clean("in global memory, from launch to launch", types .. [[
+__global__ void k(const R *from, R *to, int sets) {
+  int t = threadIdx.x;
+  if (sets) to[t].x = 1, to[t].y = t, to[t].z = 3; else to[t] = from[t];
+}]], function(k)
+  local a, b, c = gpu.empty(1024, "uint8"), gpu.empty(1024, "uint8"), gpu.empty(1024, "uint8")
+  k(1, 64)(a, b, 1)
+  k(1, 64)(b, c, 0)
+  return function() t.eq(member(c, 16, 4, "float32")[4], 3.0) end
+end)
+
+clean("by way of registers that loops turn round", [[
+__global__ void k(float4 *o, int n) {
+  __shared__ float4 s[64];
+  int t = threadIdx.x;
+  s[t].x = t, s[t].y = 2 * t, s[t].z = 1;
+  __syncthreads();
+  float4 here = s[t];
+  for (int i = 0; i < n; i++) {
+    float4 next = s[(t + i + 1) % 64];
+    o[64 * i + t] = here;
+    here = next;
+  }
+}]], function(k)
+  local o = gpu.zeros(3 * 256)
+  k(1, 64)(o, 3)
+  return function() t.eq(o[4 * (64 + 3) + 2], 8.0) end
+end)
+
+faulty("nothing of what is copied was written", exchange("float4", "if (t < 32) s[t].x = s[t].y = 1;", "o[t] = s[t ^ 1];"), function(k) run(k, 16, "float32") end, { kind = "uninitialized read", line = 7, count = 32 })
+
+faulty("a member that is looked at", exchange("float4", "s[t].x = s[t].y = s[t].z = t;", "float4 v = s[t ^ 1]; v.x += v.w; o[t] = v;"), function(k) run(k, 16, "float32") end, { kind = "uninitialized read", line = 7 })
+
+faulty("a member that is looked at beside the copy", exchange("float4", "s[t].x = s[t].y = s[t].z = t;", "float4 v = s[t ^ 1]; o[t] = v; if (v.w > 3) o[t].x = 1;"), function(k) run(k, 16, "float32") end, { kind = "uninitialized read", line = 7 })
+
+t.done()
