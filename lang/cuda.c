@@ -5,33 +5,45 @@
 
 #define KEYWORD(name)                                                                                                  \
     {                                                                                                                  \
-        name, "keyword", ""                                                                                            \
+        name, "keyword", "", ""                                                                                        \
+    }
+#define QUALIFIER(name, does)                                                                                          \
+    {                                                                                                                  \
+        name, "keyword", does, ""                                                                                      \
     }
 #define TYPE(name)                                                                                                     \
     {                                                                                                                  \
-        name, "type", ""                                                                                               \
+        name, "type", "", ""                                                                                           \
     }
 #define VARIABLE(name, type)                                                                                           \
     {                                                                                                                  \
-        name, "variable", type                                                                                         \
+        name, "variable", type, ""                                                                                     \
     }
 #define FUNCTION(name, text)                                                                                           \
     {                                                                                                                  \
-        name, "function", text                                                                                         \
+        name, "function", text, ""                                                                                     \
+    }
+
+#define EXPLAINED(name, text, does)                                                                                    \
+    {                                                                                                                  \
+        name, "function", text, does                                                                                   \
     }
 
 const struct lg_cuda_word lg_cuda_words[] = {
     /* qualifiers */
-    KEYWORD("__global__"),
-    KEYWORD("__device__"),
-    KEYWORD("__host__"),
-    KEYWORD("__shared__"),
-    KEYWORD("__constant__"),
-    KEYWORD("__managed__"),
-    KEYWORD("__restrict__"),
+    QUALIFIER("__global__", "a kernel: launched from the host, run by the device's threads"),
+    QUALIFIER("__device__", "a function that kernels call, or a variable in the device's memory"),
+    QUALIFIER("__host__", "a function of the host, which kernels do not call"),
+    QUALIFIER(
+        "__shared__",
+        "memory of a block, which its threads share; extern __shared__ float s[] has the size that the launch gives"),
+    QUALIFIER("__constant__", "a variable that kernels only read, through a cache of its own; set by k:global(name)"),
+    QUALIFIER("__managed__", "a variable for host and device"),
+    QUALIFIER("__restrict__", "what is reached by this pointer is not reached by others"),
     KEYWORD("__forceinline__"),
     KEYWORD("__noinline__"),
-    FUNCTION("__launch_bounds__", "__launch_bounds__(max_threads, min_blocks)"),
+    EXPLAINED("__launch_bounds__", "__launch_bounds__(max_threads, min_blocks)",
+              "what the compiler may rely on: no launch has larger blocks, and so many fit at once"),
     KEYWORD("__grid_constant__"),
     /* C and C++ */
     KEYWORD("auto"),
@@ -105,45 +117,63 @@ const struct lg_cuda_word lg_cuda_words[] = {
     VARIABLE("gridDim", "dim3: blocks in the grid"),
     VARIABLE("warpSize", "int: 32"),
     /* order and votes */
-    FUNCTION("__syncthreads", "void __syncthreads()"),
-    FUNCTION("__syncthreads_count", "int __syncthreads_count(int)"),
-    FUNCTION("__syncthreads_and", "int __syncthreads_and(int)"),
-    FUNCTION("__syncthreads_or", "int __syncthreads_or(int)"),
-    FUNCTION("__syncwarp", "void __syncwarp(unsigned mask)"),
-    FUNCTION("__threadfence", "void __threadfence()"),
-    FUNCTION("__threadfence_block", "void __threadfence_block()"),
-    FUNCTION("__activemask", "unsigned __activemask()"),
-    FUNCTION("__all_sync", "int __all_sync(unsigned mask, int predicate)"),
-    FUNCTION("__any_sync", "int __any_sync(unsigned mask, int predicate)"),
-    FUNCTION("__ballot_sync", "unsigned __ballot_sync(unsigned mask, int predicate)"),
-    FUNCTION("__match_any_sync", "unsigned __match_any_sync(unsigned mask, T value)"),
-    FUNCTION("__shfl_sync", "T __shfl_sync(unsigned mask, T value, int lane, int width)"),
-    FUNCTION("__shfl_up_sync", "T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width)"),
-    FUNCTION("__shfl_down_sync", "T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width)"),
-    FUNCTION("__shfl_xor_sync", "T __shfl_xor_sync(unsigned mask, T value, int lanes, int width)"),
-    FUNCTION("__reduce_add_sync", "T __reduce_add_sync(unsigned mask, T value)"),
+    EXPLAINED("__syncthreads", "void __syncthreads()",
+              "waits for all threads of the block, which then see what the others wrote"),
+    EXPLAINED("__syncthreads_count", "int __syncthreads_count(int)",
+              "the same, and in how many threads the argument is not 0"),
+    EXPLAINED("__syncthreads_and", "int __syncthreads_and(int)", "the same, and whether it is not 0 in all"),
+    EXPLAINED("__syncthreads_or", "int __syncthreads_or(int)", "the same, and whether it is not 0 in any"),
+    EXPLAINED("__syncwarp", "void __syncwarp(unsigned mask)",
+              "waits for the lanes of the mask, all by default, which then see what the others wrote"),
+    EXPLAINED("__threadfence", "void __threadfence()",
+              "what was written before is seen on the whole device before what is written behind it; waits for nobody"),
+    EXPLAINED("__threadfence_block", "void __threadfence_block()", "the same within the block"),
+    EXPLAINED("__activemask", "unsigned __activemask()",
+              "the lanes that happen to run this together; no mask to synchronise by"),
+    EXPLAINED("__all_sync", "int __all_sync(unsigned mask, int predicate)",
+              "whether it holds in all lanes of the mask"),
+    EXPLAINED("__any_sync", "int __any_sync(unsigned mask, int predicate)", "whether it holds in any lane of the mask"),
+    EXPLAINED("__ballot_sync", "unsigned __ballot_sync(unsigned mask, int predicate)",
+              "the lanes in which it holds, as bits"),
+    EXPLAINED("__match_any_sync", "unsigned __match_any_sync(unsigned mask, T value)",
+              "the lanes with the same value, as bits"),
+    EXPLAINED("__shfl_sync", "T __shfl_sync(unsigned mask, T value, int lane, int width)", "the value of that lane"),
+    EXPLAINED("__shfl_up_sync", "T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width)",
+              "the value of the lane that is delta below"),
+    EXPLAINED("__shfl_down_sync", "T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width)",
+              "the value of the lane that is delta above"),
+    EXPLAINED("__shfl_xor_sync", "T __shfl_xor_sync(unsigned mask, T value, int lanes, int width)",
+              "the value of the lane whose number differs in these bits"),
+    EXPLAINED("__reduce_add_sync", "T __reduce_add_sync(unsigned mask, T value)",
+              "the sum over the lanes of the mask, of integers"),
     /* atomics */
-    FUNCTION("atomicAdd", "T atomicAdd(T *address, T value)"),
-    FUNCTION("atomicSub", "T atomicSub(T *address, T value)"),
-    FUNCTION("atomicExch", "T atomicExch(T *address, T value)"),
-    FUNCTION("atomicMin", "T atomicMin(T *address, T value)"),
-    FUNCTION("atomicMax", "T atomicMax(T *address, T value)"),
-    FUNCTION("atomicAnd", "T atomicAnd(T *address, T value)"),
-    FUNCTION("atomicOr", "T atomicOr(T *address, T value)"),
-    FUNCTION("atomicXor", "T atomicXor(T *address, T value)"),
-    FUNCTION("atomicInc", "unsigned atomicInc(unsigned *address, unsigned limit)"),
-    FUNCTION("atomicDec", "unsigned atomicDec(unsigned *address, unsigned limit)"),
-    FUNCTION("atomicCAS", "T atomicCAS(T *address, T compare, T value)"),
+    EXPLAINED("atomicAdd", "T atomicAdd(T *address, T value)",
+              "adds in one step that no thread comes between; gives what was there"),
+    EXPLAINED("atomicSub", "T atomicSub(T *address, T value)", "subtracts in one step; gives what was there"),
+    EXPLAINED("atomicExch", "T atomicExch(T *address, T value)", "stores; gives what was there"),
+    EXPLAINED("atomicMin", "T atomicMin(T *address, T value)",
+              "stores the lesser one, of integers; gives what was there"),
+    EXPLAINED("atomicMax", "T atomicMax(T *address, T value)",
+              "stores the greater one, of integers; gives what was there"),
+    EXPLAINED("atomicAnd", "T atomicAnd(T *address, T value)", "stores old & value; gives what was there"),
+    EXPLAINED("atomicOr", "T atomicOr(T *address, T value)", "stores old | value; gives what was there"),
+    EXPLAINED("atomicXor", "T atomicXor(T *address, T value)", "stores old ^ value; gives what was there"),
+    EXPLAINED("atomicInc", "unsigned atomicInc(unsigned *address, unsigned limit)",
+              "counts up, behind the limit from 0; gives what was there"),
+    EXPLAINED("atomicDec", "unsigned atomicDec(unsigned *address, unsigned limit)",
+              "counts down, below 0 from the limit; gives what was there"),
+    EXPLAINED("atomicCAS", "T atomicCAS(T *address, T compare, T value)",
+              "stores value where compare is found; gives what was there"),
     /* bits, memory, clocks, messages */
-    FUNCTION("__popc", "int __popc(unsigned x)"),
-    FUNCTION("__clz", "int __clz(int x)"),
-    FUNCTION("__ffs", "int __ffs(int x)"),
-    FUNCTION("__brev", "unsigned __brev(unsigned x)"),
-    FUNCTION("__ldg", "T __ldg(const T *address)"),
-    FUNCTION("__float_as_int", "int __float_as_int(float x)"),
-    FUNCTION("__int_as_float", "float __int_as_float(int x)"),
+    EXPLAINED("__popc", "int __popc(unsigned x)", "how many bits are set"),
+    EXPLAINED("__clz", "int __clz(int x)", "how many bits above the highest one that is set"),
+    EXPLAINED("__ffs", "int __ffs(int x)", "the lowest bit that is set, from 1; 0: none"),
+    EXPLAINED("__brev", "unsigned __brev(unsigned x)", "the bits in reverse order"),
+    EXPLAINED("__ldg", "T __ldg(const T *address)", "loads by way of the read-only cache"),
+    EXPLAINED("__float_as_int", "int __float_as_int(float x)", "the same bits"),
+    EXPLAINED("__int_as_float", "float __int_as_float(int x)", "the same bits"),
     FUNCTION("clock", "clock_t clock()"),
-    FUNCTION("clock64", "long long clock64()"),
+    EXPLAINED("clock64", "long long clock64()", "cycles of the multiprocessor"),
     FUNCTION("printf", "int printf(const char *format, ...)"),
     FUNCTION("assert", "void assert(int expression)"),
     FUNCTION("__trap", "void __trap()"),
@@ -192,16 +222,16 @@ const struct lg_cuda_word lg_cuda_words[] = {
     FUNCTION("hypotf", "float hypotf(float x, float y)"),
     FUNCTION("isnan", "bool isnan(T x)"),
     FUNCTION("isinf", "bool isinf(T x)"),
-    FUNCTION("__expf", "float __expf(float x): fast"),
-    FUNCTION("__logf", "float __logf(float x): fast"),
-    FUNCTION("__sinf", "float __sinf(float x): fast"),
-    FUNCTION("__cosf", "float __cosf(float x): fast"),
-    FUNCTION("__fdividef", "float __fdividef(float x, float y): fast"),
-    {NULL, NULL, NULL}};
+    EXPLAINED("__expf", "float __expf(float x)", "fast"),
+    EXPLAINED("__logf", "float __logf(float x)", "fast"),
+    EXPLAINED("__sinf", "float __sinf(float x)", "fast"),
+    EXPLAINED("__cosf", "float __cosf(float x)", "fast"),
+    EXPLAINED("__fdividef", "float __fdividef(float x, float y)", "fast"),
+    {NULL, NULL, NULL, NULL}};
 
 #define DIRECTIVE(name)                                                                                                \
     {                                                                                                                  \
-        name, "directive", ""                                                                                          \
+        name, "directive", "", ""                                                                                      \
     }
 const struct lg_cuda_word lg_cuda_directives[] = {DIRECTIVE("define"),
                                                   DIRECTIVE("undef"),
@@ -213,8 +243,8 @@ const struct lg_cuda_word lg_cuda_directives[] = {DIRECTIVE("define"),
                                                   DIRECTIVE("else"),
                                                   DIRECTIVE("endif"),
                                                   DIRECTIVE("error"),
-                                                  {"pragma", "directive", "#pragma unroll"},
-                                                  {NULL, NULL, NULL}};
+                                                  {"pragma", "directive", "#pragma unroll", ""},
+                                                  {NULL, NULL, NULL, NULL}};
 
 const struct lg_cuda_word *lg_cuda_find(const char *word, size_t length)
 {

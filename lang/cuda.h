@@ -18,7 +18,8 @@ bool lg_cuda_next(const char *text, size_t length, size_t at, struct lg_cuda_tok
 
 struct lg_cuda_word {
     const char *name, *kind; /* "keyword", "type", "variable", "function", "directive", "header" */
-    const char *note;        /* a signature, a type, or "" */
+    const char *note;        /* a signature, a type, what a qualifier says, or "" */
+    const char *does;        /* what a function does, or "" */
 };
 extern const struct lg_cuda_word lg_cuda_words[];                         /* ended by a NULL name */
 extern const struct lg_cuda_word lg_cuda_directives[];                    /* likewise: what may follow # */

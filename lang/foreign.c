@@ -20,8 +20,8 @@ static bool push_of_cuda(lua_State *L, const char *word)
 {
     const struct lg_cuda_word *w = lg_cuda_find(word, strlen(word));
     if (!w || !*w->note) return false;
-    lua_pushfstring(L, *w->kind == 'f' ? "%s is a function of CUDA C: %s" : "%s is a word of CUDA C: %s", word,
-                    w->note);
+    lua_pushfstring(L, "%s is a %s of CUDA C: %s%s%s", word, *w->kind == 'f' ? "function" : "word", w->note,
+                    *w->does ? ": " : "", w->does);
     return true;
 }
 
@@ -64,6 +64,15 @@ static const struct {
     {"debug|debugger|debugging|breakpoint",
      "?gpu.trace follows a warp, ?gpu.check finds what is wrong; cells have JupyterLab's debugger"},
     {"prefix sum|inclusive scan|exclusive scan|compaction", "?cumsum, ?gpu.scan, " TUTORIAL("05-together")},
+    {"warp|lane|atomic|atomic operation|barrier", "?kernels, " TUTORIAL("05-together")},
+    {"block size|grid size|number of thread|launch configuration",
+     "?kernel.forall, ?kernel.occupancy, " TUTORIAL("01-first-kernel")},
+    {"convolution|blur|filter image|image filter", "?convolve, ?conv2d, ?gpu.ndimage.convolve"},
+    {"1 based|0 based|one based|zero based|index from 0|index from 1|start at 0|start at 1",
+     "Lua counts from 1, kernels from 0: ?indexing, ?cuda"},
+    {"template|generic", "?gpu.kernel with instantiate, ?gpu.vectorize"},
+    {"demo|workshop|talk|present|presentation|slide",
+     "lunarray --present FILE shows a file of cells as a talk; one is tutorials/demo.lua"},
     {"tensor core", "?kernels, " TUTORIAL("08-tensor-cores")},
     {"parallel reduction|privatization|privatisation", TUTORIAL("05-together")},
     {"spmv|spmm|sparse matrix", "?to_sparse, ?sparse"},

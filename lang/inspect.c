@@ -343,8 +343,8 @@ static bool put_cuda_word(const char *code, size_t from, size_t to, size_t curso
     if (cursor < from || !lg_cuda_next(code, to, cursor, &t) || t.kind != LG_CUDA_WORD) return false;
     const struct lg_cuda_word *word = lg_cuda_find(code + t.start, t.end - t.start);
     if (!word || !*word->note) return false;
-    lg_buffer_printf(out, *word->kind == 'f' ? "%s%s\n\nof CUDA C" : "%s, %s\n\nof CUDA C",
-                     *word->kind == 'f' ? "" : word->name, word->note);
+    if (*word->kind != 'f') lg_buffer_printf(out, "%s, ", word->name);
+    lg_buffer_printf(out, "%s\n\n%s%sof CUDA C", word->note, word->does, *word->does ? "\n\n" : "");
     return true;
 }
 

@@ -142,7 +142,7 @@ t.test("help on a module, and on words", function()
   local tutorials = {}
   for word in ("slices|csv|grid-stride|coalescing|bank conflicts|Roofline|tiling|race_condition|divergence|nvprof|debugger|prefix sum|"
     .. "privatization|tensor cores|spmv|unified memory|pinned memory|shared memory|constant memory|cuBLAS|cublasSgemm|thrust::reduce|CUDA graphs|monte carlo|k-means|linear regression|logistic regression|PCA|pandas|dropna|"
-    .. "newaxis|boolean mask|axis|matrix multiplication|dot product|sort descending|value counts|fourier transform|join arrays|copy to host|timing|ufunc|read csv")
+    .. "newaxis|boolean mask|axis|matrix multiplication|dot product|sort descending|value counts|fourier transform|join arrays|copy to host|timing|ufunc|read csv|warps|block size|convolution|0-based|index from 0|templates|workshop")
     :gmatch("[^|]+") do
     local text = help(word)
     assert(text:find("on '" .. word .. "': ", 1, true), text)

@@ -393,7 +393,9 @@ TEST(magics)
     CHECK_HAS(run("?np.arange"), "p|arange is written gpu.range(0, n - 1), with both ends\ngpu.range  ");
     CHECK_HAS(run("?vstack"), "gpu.concatenate  ");
     CHECK_HAS(run("?vstack"), "gpu.sparse.vstack  ");
-    CHECK_STR(run("?atomicAdd"), "p|atomicAdd is a function of CUDA C: T atomicAdd(T *address, T value)");
+    CHECK_HAS(run("?atomicAdd"),
+              "p|atomicAdd is a function of CUDA C: T atomicAdd(T *address, T value): adds in one step");
+    CHECK_HAS(run("?__shared__"), "p|__shared__ is a word of CUDA C: memory of a block");
     CHECK_HAS(run("?cudaMalloc"), "gpu.zeros(n)");
     CHECK_HAS(run("?while"), "?lua");
     CHECK_HAS(run("?lua"), "repeat ... until");
