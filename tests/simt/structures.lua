@@ -1,6 +1,5 @@
--- Copies of structures: what lies between members, or is a member that nobody has set, comes with the others, and is no
--- uninitialized read as long as nobody looks at it. Where nothing of what is copied was written, or more is done with it,
--- it is one.
+-- What is loaded and not looked at. With a structure that is copied comes what lies between its members, or a member that
+-- nobody has set: that is no uninitialized read, but where nothing of what is copied was written, or more is done with it.
 local t = dofile("tests/lua/test.lua")
 local gpu = gpu or require "lunarray"
 gpu.device("simt")
@@ -84,6 +83,56 @@ __global__ void k(float4 *o, int n) {
   local o = gpu.zeros(3 * 256)
   k(1, 64)(o, 3)
   return function() t.eq(o[4 * (64 + 3) + 2], 8.0) end
+end)
+
+clean("structures with bytes between their members, copied whole", [[
+struct P { char c; double d; };
+struct Q { short a; char b; int x; };
+__global__ void fill(P *p, Q *q) {
+  int i = threadIdx.x;
+  p[i].c = i, p[i].d = i, q[i].a = i, q[i].b = 1, q[i].x = i;
+}
+__global__ void copy(const P *p, P *o, const Q *q, Q *r) {
+  o[threadIdx.x] = p[threadIdx.x], r[threadIdx.x] = q[threadIdx.x];
+}
+__global__ void turned(P *o) {
+  __shared__ P s[64];
+  int i = threadIdx.x;
+  s[i].c = i, s[i].d = i;
+  __syncthreads();
+  o[i] = s[63 - i];
+}]], function(k)
+  local p, o, q, r = gpu.empty(1024, "uint8"), gpu.empty(1024, "uint8"), gpu.empty(512, "uint8"), gpu.empty(512, "uint8")
+  k.fill(1, 64)(p, q)
+  k.copy(1, 64)(p, o, q, r)
+  local turned = gpu.empty(1024, "uint8")
+  k.turned(1, 64)(turned)
+  return function()
+    for i = 0, 63 do
+      local c, d = string.unpack("<bxxxxxxxd", o:tobytes(), 16 * i + 1)
+      t.eq(c, i) t.eq(d, i + 0.0)
+      c, d = string.unpack("<bxxxxxxxd", turned:tobytes(), 16 * i + 1)
+      t.eq(c, 63 - i) t.eq(d, 63.0 - i)
+      local a, b, x = string.unpack("<i2bxi4", r:tobytes(), 8 * i + 1)
+      t.eq(a, i) t.eq(b, 1) t.eq(x, i)
+    end
+  end
+end)
+
+clean("CUB's merge sort of a block, which loads keys behind the last ones", [[
+#include <cub/block/block_merge_sort.cuh>
+struct Before { __device__ bool operator()(int a, int b) const { return a < b; } };
+__global__ void k(int *x) {
+  typedef cub::BlockMergeSort<int, 64, 4> Sort;
+  __shared__ typename Sort::TempStorage room;
+  int mine[4];
+  for (int i = 0; i < 4; i++) mine[i] = x[threadIdx.x * 4 + i];
+  Sort(room).Sort(mine, Before());
+  for (int i = 0; i < 4; i++) x[threadIdx.x * 4 + i] = mine[i];
+}]], function(k)
+  local x = gpu.range(0, 255, 1, "int32") * 37 % 256
+  k(1, 64)(x)
+  return function() assert(gpu.all(x:eq(gpu.range(0, 255, 1, "int32")))) end
 end)
 
 faulty("nothing of what is copied was written", exchange("float4", "if (t < 32) s[t].x = s[t].y = 1;", "o[t] = s[t ^ 1];"), function(k) run(k, 16, "float32") end, { kind = "uninitialized read", line = 7, count = 32 })
