@@ -212,6 +212,7 @@ static void build(struct jit_code *c, const struct simt_program *p, int bits, co
 #ifdef __x86_64__
     j.permutes_bytes = bits == 512 && __builtin_cpu_supports("avx512vbmi");
     j.multiplies_bytes = bits == 512 && __builtin_cpu_supports("avx512vnni");
+    j.gathers_slowly = __builtin_cpu_is("amd");
 #endif
     if (o) j.watch = o->watch, j.quick = o->quick, j.times = o->times, j.repeats = c->last != 0;
     memcpy(j.special, c->special, sizeof j.special);

@@ -9,7 +9,8 @@
 static const struct x86_vop add_w = {1, 1, 0, 0xfe}, add_q = {1, 1, 1, 0xd4}, max_w = {2, 1, 0, 0x3f},
                             max_q = {2, 1, 1, 0x3f}, or_w = {1, 1, 0, 0xeb}, test_w = {2, 1, 0, 0x27},
                             test_q = {2, 1, 1, 0x27}, compare_w = {3, 1, 0, 0x1e}, compare_q = {3, 1, 1, 0x1e},
-                            all_lanes = {1, 0, 0, 0x46}, any_lane = {1, 0, 0, 0x98}, to_gpr = {1, 1, 1, 0x7e};
+                            all_lanes = {1, 0, 0, 0x46}, any_lane = {1, 0, 0, 0x98}, to_gpr = {1, 1, 1, 0x7e},
+                            shift_mask = {3, 1, 0, 0x31};
 static const struct x86_vop gather_q_w = {2, 1, 0, 0x91}, gather_q_q = {2, 1, 1, 0x91}, gather_w_w = {2, 1, 0, 0x90},
                             gather_w_q = {2, 1, 1, 0x90}, scatter_q_w = {2, 1, 0, 0xa1}, scatter_q_q = {2, 1, 1, 0xa1},
                             scatter_w_w = {2, 1, 0, 0xa0}, scatter_w_q = {2, 1, 1, 0xa0};
@@ -178,17 +179,22 @@ static int window_start(struct jit *j, const struct jit_insn *n)
 static void move(struct jit *j, bool is_load, struct x86_vop op, int reg, struct x86_mem at, int lane, int count)
 {
     struct x86 *x = &j->x;
+    bool each = is_load && count == 16 && j->gathers_slowly;
+    int moment = each ? simt_jit_new_vector(j) : -1, none = x86_label(x);
     if (is_load) simt_jit_clear(j, reg);
-    if (!j->zone) {
-        x86_vex(x, all_lanes, 256, 1, 1, 1, -1);
-        x86_evex_sib(x, op, with_imm(1, -1), reg, at);
-        return;
+    if (j->zone) {
+        x86_test_imm(x, REG_MASK, (int32_t)((((uint64_t)1 << count) - 1) << lane));
+        x86_jump_if(x, CC_E, none);
     }
-    int none = x86_label(x);
-    x86_test_imm(x, REG_MASK, (int32_t)((((uint64_t)1 << count) - 1) << lane));
-    x86_jump_if(x, CC_E, none);
-    x86_vex(x, (struct x86_vop){3, 1, 0, 0x31}, 128, 1, 0, simt_jit_mask_from(j, 0, false), lane); /* kshiftrd */
-    x86_evex_sib(x, op, with_imm(1, -1), reg, at);
+    if (each) {
+        simt_jit_load_each(j, reg, at, lane, moment);
+    } else {
+        if (j->zone)
+            x86_vex(x, shift_mask, 128, 1, 0, simt_jit_mask_from(j, 0, false), lane);
+        else
+            x86_vex(x, all_lanes, 256, 1, 1, 1, -1);
+        x86_evex_sib(x, op, with_imm(1, -1), reg, at);
+    }
     x86_bind(x, none);
 }
 

@@ -86,13 +86,24 @@ static void find_range(struct jit *j, const struct jit_insn *load, const int *in
     x86_jump_if(x, CC_E, none);
 }
 
-static void gather(struct jit *j, const struct jit_insn *load, const int *index, int base, const int *regs)
+static void gather(struct jit *j, const struct jit_insn *load, const int *index, int base, const int *regs,
+                   const struct moments *t)
 {
-    const struct x86_vop all_lanes = {1, 0, 0, 0x46}, copy_mask = {3, 1, 0, 0x31}, gather_w_w = {2, 1, 0, 0x90};
+    const struct x86_vop all_lanes = {1, 0, 0, 0x46}, copy_mask = {3, 1, 0, 0x31}, gather_w_w = {2, 1, 0, 0x90},
+                         choose = {2, 1, 0, 0x64};
     struct x86 *x = &j->x;
     x86_lea(x, true, RAX, x86_at_index(base, REG_BIAS, 0));
     for (int p = 0; p < 2; p++) {
         struct x86_mem at = {RAX, index[p], 2, (int32_t)load->i->imm, -1};
+        if (j->gathers_slowly) {
+            if (j->zone) { /* lanes that don't run read the first element */
+                struct x86_evex run = {.bits = 512, .mask = simt_jit_mask_from(j, 16 * p, false), .imm = -1};
+                x86_evex(x, choose, run, t->away, t->low, index[p]);
+                at.index = t->away;
+            }
+            simt_jit_load_each(j, regs[p], at, 16 * p, t->count);
+            continue;
+        }
         simt_jit_clear(j, regs[p]);
         if (j->zone)
             x86_vex(x, copy_mask, 128, 1, 0, simt_jit_mask_from(j, 0, false), 16 * p);
@@ -123,6 +134,6 @@ bool simt_jit_load_indexed(struct jit *j, const struct jit_insn *n, int *regs)
     check(j, load, index, base, &t, range, leave);
     x86_jump(x, found);
     x->now = X86_HOT;
-    gather(j, load, index, base, regs);
+    gather(j, load, index, base, regs, &t);
     return true;
 }

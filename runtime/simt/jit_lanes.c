@@ -1,4 +1,4 @@
-/* Instructions on full vectors: EVEX forms on 512 bits, VEX forms on 256. */
+/* Instructions on full vectors: EVEX forms on 512 bits, VEX forms on 256; and what is done instead of a gather. */
 #include "runtime/simt/jit_build.h"
 
 struct x86_evex simt_jit_full(void)
@@ -85,4 +85,29 @@ struct x86_mem simt_jit_equal_at(struct jit *j, int64_t value, bool wide)
 void simt_jit_set(struct jit *j, bool wide, int d, int64_t value)
 {
     simt_jit_load(j, d, simt_jit_equal_at(j, value, wide));
+}
+
+void simt_jit_load_each(struct jit *j, int reg, struct x86_mem m, int lane, int moment)
+{
+    const struct x86_vop low_pair = {1, 1, 1, 0x7e}, high_pair = {3, 1, 1, 0x16}, load = {1, 2, 0, 0x10},
+                         insert = {3, 1, 0, 0x21}, take_four = {3, 1, 0, 0x39}, put_four = {3, 1, 0, 0x38};
+    const struct x86_mem even = {m.base, RDX, m.scale, m.offset, -1}, odd = {m.base, RCX, m.scale, m.offset, -1};
+    struct x86 *x = &j->x;
+    for (int q = 0; q < 4; q++) {
+        int four = q ? simt_jit_scratch(j) : m.index, to = q ? moment : reg;
+        struct x86_evex how = {.bits = 512, .imm = q};
+        if (q) simt_jit_put_imm(j, take_four, m.index, 0, four, q);
+        for (int l = 0; l < 4; l += 2) {
+            x86_evex(x, l ? high_pair : low_pair, (struct x86_evex){.bits = 128, .imm = l ? 1 : -1}, four, 0, RCX);
+            x86_movsxd(x, RDX, RCX);
+            x86_shift_imm(x, SHIFT_SIGNED, true, RCX, 32);
+            simt_jit_put_16(j, l ? insert : load, 128, to, l ? to : 0, even, l ? l << 4 : -1);
+            simt_jit_put_16(j, insert, 128, to, to, odd, (l + 1) << 4);
+        }
+        if (q == 3 && j->zone) {
+            how.mask = simt_jit_mask_from(j, lane, false);
+            how.zero = true;
+        }
+        if (q) x86_evex(x, put_four, how, reg, reg, to);
+    }
 }

@@ -1,5 +1,5 @@
--- Pairs and quads of numbers by an index that lanes look up; doubles to whole numbers; the smaller and the larger of
--- numbers of 16 bits.
+-- Numbers, pairs and quads of them by an index that lanes look up, of which some lanes must not use theirs; doubles to
+-- whole numbers; the smaller and the larger of numbers of 16 bits.
 local t = dofile("tests/lua/test.lua")
 local gpu = gpu or require "lunarray"
 
@@ -83,6 +83,31 @@ t.test("the smaller and the larger of small numbers", function()
     if which > 1 then p, q = p & 0xffff, q & 0xffff end
     return which % 2 == 0 and math.min(p, q) or math.max(p, q)
   end), 0)
+end)
+
+-- Indices that would lead 8 GB away: into a table in global memory, and into one in shared memory.
+t.test("lanes that do not run may have any index", function()
+  local k = gpu.kernel [=[__global__ void k(const int *x, const int *at, int *y, int *z, int n) {
+    __shared__ int s[64];
+    int t = threadIdx.x, i = blockIdx.x * blockDim.x + t, j = at[i], v = -1, w = -1;
+    s[t] = 5 * t;
+    __syncthreads();
+    if (j >= 0 && j < n) v = x[j], w = s[j & 63];
+    y[i] = v;
+    z[i] = w;
+  }]=]
+  local n, all, away = 100, 64 * 8, { 2147483647, -2147483648, -1, 1000000000 }
+  local x, at = gpu.range(1, n):to "int32", {}
+  for i = 1, all do at[i] = i * i % 7 < i // 64 and away[i % 4 + 1] or i * 37 % n end
+  at[1], at[33], at[64] = away[1], away[2], away[1]
+  local y, z = gpu.zeros(all, "int32"), gpu.zeros(all, "int32")
+  k(all // 64, 64)(x, gpu.array(at, "int32"), y, z, n)
+  y, z = y:totable(), z:totable()
+  for i, j in ipairs(at) do
+    local inside = j >= 0 and j < n
+    t.eq(y[i], inside and j + 1 or -1)
+    t.eq(z[i], inside and 5 * (j & 63) or -1)
+  end
 end)
 
 t.done()
