@@ -446,6 +446,21 @@ enum rt_status kn_cuda_launch(const struct kn_program *p, const struct rt_array 
     return kn_launch(rt_array_device(out), &l, e);
 }
 
+void kn_programs_follow(const struct kn_program *const *p, const struct rt_array *const *out, int count)
+{
+    struct kn_space s;
+    struct generated g[KN_MOST_TOGETHER];
+    struct kn_launch l[KN_MOST_TOGETHER];
+    const struct kn_launch *all[KN_MOST_TOGETHER];
+    struct rt_device *d = rt_array_device(out[0]);
+    if (!kn_runs_generated(d)) return;
+    for (int i = 0; i < count; i++) {
+        l[i] = launch_of(p[i], out[i], KN_LAYOUT_OWN, &s, &g[i]);
+        all[i] = &l[i];
+    }
+    kn_hurry_together(d, all, count);
+}
+
 /* A kernel that is new is waited for only where those that serve meanwhile are new, too. */
 enum rt_status kn_cuda_run(const struct kn_program *p, const struct rt_array *out, struct rt_error *e)
 {

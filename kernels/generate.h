@@ -70,19 +70,27 @@ struct kn_launch {
     int64_t blocks; /* cut to what fills the device: kernels loop over their work */
 };
 enum rt_status kn_launch(struct rt_device *d, const struct kn_launch *l, struct rt_error *e);
-/* How many kernels were compiled or taken from the disk cache so far, and how many were launched (for tests). */
+/* How many kernels were compiled or taken from the disk cache so far, how many were launched, and how often something
+ * was compiled in a hurry (for tests). */
 size_t kn_generated_count(void);
 size_t kn_launched_count(void);
+size_t kn_hurried_count(void);
 
-/* Kernels that are compiled in the background while others serve. On which devices: LUNARRAY_COMPILE says "background"
- * or "wait"; else on GPUs, but not where the software GPU runs generated code for tests. */
+/* Kernels that are compiled in the background while others serve: those of other programs or, where there are none, one
+ * that is compiled in a hurry. On which devices: LUNARRAY_COMPILE says "background" or "wait"; else on GPUs, but not
+ * where the software GPU runs generated code for tests. */
 bool kn_in_background(const struct rt_device *d);
 void kn_force_background(int on); /* for tests: 0 or 1; -1 asks the environment again */
-/* Launching waits for no compiler: the kernel is there, or on the disk and now there, or cannot be compiled, which
- * launching tells. `words` and `blocks` do not matter. */
+/* Launching waits for no compiler: the kernel or one that serves is there, or it is on the disk and now there, or
+ * cannot be compiled, which launching tells. `words` and `blocks` do not matter. */
 bool kn_is_ready(struct rt_device *d, const struct kn_launch *l);
 /* Has it compiled in the background, once; false when there is no background. */
 bool kn_make_ready(struct rt_device *d, const struct kn_launch *l);
+
+/* Kernels of launches that follow, of which only key, text and `contract`, which is one for all, matter: those that
+ * would be waited for are compiled together, which takes little longer than one. */
+#define KN_MOST_TOGETHER 8
+void kn_hurry_together(struct rt_device *d, const struct kn_launch *const *l, int count);
 
 /* A program operation by operation, each by a kernel that serves any layout: to the same bits, only slower. The kernels
  * are few, and once compiled on the disk for good. Both take what kn_cuda_run does. */

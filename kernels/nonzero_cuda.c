@@ -1,5 +1,4 @@
 /* Masks as generated CUDA C: a block counts a chunk, or finds the places of its true elements, 256 at a time. */
-#include <string.h>
 #include "kernels/generate.h"
 #include "kernels/nonzero.h"
 
@@ -46,28 +45,32 @@ static void write_mask(const void *context, struct kn_text *t)
     kn_put(t, "}\n}\n");
 }
 
+static struct kn_launch launch_of(const struct mask_key *k)
+{
+    return (struct kn_launch){.key = k, .key_bytes = sizeof *k, .write = write_mask, .context = k};
+}
+
 static enum rt_status launch(const struct kn_mask *m, const struct rt_array *out, struct rt_error *e)
 {
-    struct mask_key k;
+    const struct mask_key k = {.what = 'm', .places = out != NULL};
+    struct kn_launch l = launch_of(&k);
     struct kn_words w = {.count = 0};
-    int64_t chunks = (m->places + KN_MASK_CHUNK - 1) / KN_MASK_CHUNK;
-    memset(&k, 0, sizeof k);
-    k.what = 'm';
-    k.places = out != NULL;
+    l.words = &w;
+    l.blocks = (m->places + KN_MASK_CHUNK - 1) / KN_MASK_CHUNK;
     kn_word(&w, (uint64_t)m->places);
-    kn_word(&w, (uint64_t)chunks);
+    kn_word(&w, (uint64_t)l.blocks);
     kn_word(&w, rt_array_address(&m->bits));
     kn_word(&w, rt_array_address(&m->before));
     kn_word(&w, out ? rt_array_address(out) : 0);
-    return kn_launch(
-        rt_array_device(&m->bits),
-        &(struct kn_launch){
-            .key = &k, .key_bytes = sizeof k, .write = write_mask, .context = &k, .words = &w, .blocks = chunks},
-        e);
+    return kn_launch(rt_array_device(&m->bits), &l, e);
 }
 
+/* Who counts wants the places next. */
 enum rt_status kn_mask_count_cuda(const struct kn_mask *m, struct rt_error *e)
 {
+    const struct mask_key count = {.what = 'm'}, places = {.what = 'm', .places = true};
+    const struct kn_launch first = launch_of(&count), next = launch_of(&places);
+    kn_hurry_together(rt_array_device(&m->bits), (const struct kn_launch *const[]){&first, &next}, 2);
     return launch(m, NULL, e);
 }
 

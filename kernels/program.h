@@ -87,6 +87,9 @@ bool kn_space_constant(const struct kn_space *s, int leaf);
 /* Evaluates the last node, which has out's dtype, into out, which overlaps no leaf in another order. A program without
  * leaves is fine. */
 enum rt_status kn_program_evaluate(const struct kn_program *p, const struct rt_array *out, struct rt_error *e);
+/* Says that these programs, KN_MOST_TOGETHER at most, will be evaluated one after the other, each into its `out`: on a
+ * GPU their kernels are made together where they are new. */
+void kn_programs_follow(const struct kn_program *const *p, const struct rt_array *const *out, int count);
 /* The two ways of doing that. */
 enum rt_status kn_host_run(const struct kn_program *p, const struct rt_array *out, struct rt_error *e);
 /* The host's way for a program that is one leaf of out's dtype. */

@@ -123,50 +123,74 @@ static int between(struct build *b, int low, int high, double rest)
                       : op(b, KN_SUB, high, op(b, KN_MUL, distance, number(b, 1 - rest)));
 }
 
-/* Writes one quantile of sorted rows. */
-static enum rt_status write_quantile(const struct rt_array *sorted, double q, enum kn_quantile_method method,
-                                     struct rt_array *out, struct rt_error *e)
+/* One quantile of sorted rows, to be computed. */
+struct quantile {
+    struct rt_array parts[3], place; /* where it goes, of the output */
+    struct build b;
+};
+
+static void choose_parts(struct quantile *x, const struct rt_array *sorted, double q, enum kn_quantile_method method,
+                         struct rt_error *e)
 {
-    struct rt_array parts[3] = {{0}};
+    struct build *b = &x->b;
     int last = sorted->ndim - 1, node;
     int64_t n = sorted->shape[last];
     double place = place_of(method, q, n);
     int64_t at = (int64_t)floor(place);
-    double rest = place - (double)at;
     const int64_t places[3] = {at, at + 1 < n ? at + 1 : at, n - 1};
+    start(b, e);
+    for (int i = 0; i < 3 && b->status == RT_OK; i++)
+        b->status = rt_array_select(sorted, last, places[i], &x->parts[i], e);
+    int low = leaf(b, &x->parts[0]), high = leaf(b, &x->parts[1]), greatest = leaf(b, &x->parts[2]);
+    int equal = op(b, KN_EQ, low, high), value = between(b, low, high, place - (double)at);
+    int is_nan = op(b, KN_NE, greatest, greatest); /* NaN is last */
+    if (b->status == RT_OK) b->status = kn_program_op(&b->p, KN_WHERE, (int[]){equal, low, value}, &node, e);
+    if (b->status == RT_OK) b->status = kn_program_op(&b->p, KN_WHERE, (int[]){is_nan, greatest, node}, &node, e);
+}
+
+#define TOGETHER 4 /* quantiles whose kernels are made together */
+
+/* Writes quantiles of sorted rows into `flat`, along its first axis. */
+static enum rt_status write_some(const struct rt_array *sorted, const double *q, int count,
+                                 enum kn_quantile_method method, const struct rt_array *flat, int64_t first,
+                                 struct rt_error *e)
+{
+    struct quantile *all = rt_calloc((size_t)count, sizeof *all);
+    const struct kn_program *programs[TOGETHER];
+    const struct rt_array *places[TOGETHER];
     enum rt_status status = RT_OK;
-    for (int i = 0; i < 3 && status == RT_OK; i++) status = rt_array_select(sorted, last, places[i], &parts[i], e);
-    if (status == RT_OK) {
-        struct build b;
-        start(&b, e);
-        int low = leaf(&b, &parts[0]), high = leaf(&b, &parts[1]), greatest = leaf(&b, &parts[2]);
-        int equal = op(&b, KN_EQ, low, high), value = between(&b, low, high, rest);
-        int is_nan = op(&b, KN_NE, greatest, greatest); /* NaN is last */
-        if (b.status == RT_OK) b.status = kn_program_op(&b.p, KN_WHERE, (int[]){equal, low, value}, &node, e);
-        if (b.status == RT_OK) b.status = kn_program_op(&b.p, KN_WHERE, (int[]){is_nan, greatest, node}, &node, e);
-        status = run(&b, out);
+    if (!all) return rt_fail(e, RT_NOMEM, "out of memory for quantiles");
+    for (int i = 0; i < count && status == RT_OK; i++) {
+        choose_parts(&all[i], sorted, q[i], method, e);
+        programs[i] = &all[i].b.p;
+        places[i] = &all[i].place;
+        status = all[i].b.status;
+        if (status == RT_OK) status = rt_array_select(flat, 0, first + i, &all[i].place, e);
     }
-    for (int i = 0; i < 3; i++) rt_array_release(&parts[i]);
+    if (status == RT_OK) kn_programs_follow(programs, places, count);
+    for (int i = 0; i < count && status == RT_OK; i++) status = run(&all[i].b, &all[i].place);
+    for (int i = 0; i < count; i++) {
+        for (int k = 0; k < 3; k++) rt_array_release(&all[i].parts[k]);
+        rt_array_release(&all[i].place);
+    }
+    free(all);
     return status;
 }
 
 static enum rt_status write_quantiles(const struct rt_array *sorted, const double *q, int64_t count,
                                       enum kn_quantile_method method, const struct rt_array *out, struct rt_error *e)
 {
-    struct rt_array flat = {0}, place = {0};
+    struct rt_array flat = {0};
     int64_t shape[RT_MAX_DIMS + 1] = {count};
     for (int i = 0; i + 1 < sorted->ndim; i++) shape[i + 1] = sorted->shape[i];
     enum rt_status status = rt_array_reshape(out, sorted->ndim, shape, &flat, e);
-    for (int64_t i = 0; i < count && status == RT_OK; i++) {
-        status = rt_array_select(&flat, 0, i, &place, e);
-        if (status == RT_OK) status = write_quantile(sorted, q[i], method, &place, e);
-        rt_array_release(&place);
-    }
+    for (int64_t i = 0; i < count && status == RT_OK; i += TOGETHER)
+        status = write_some(sorted, q + i, count - i < TOGETHER ? (int)(count - i) : TOGETHER, method, &flat, i, e);
     rt_array_release(&flat);
     return status;
 }
 
-/* What write_quantile computes, of one sorted row. */
+/* What choose_parts has computed, of one sorted row. */
 #define QUANTILE(T)                                                                                                    \
     static T quantile_##T(const T *sorted, int64_t n, double place)                                                    \
     {                                                                                                                  \

@@ -271,6 +271,18 @@ static void prepare(const struct launch *l, struct one *o)
         .blocks = l->per_thread ? (r->count * l->chunks + KN_THREADS - 1) / KN_THREADS : r->count * l->chunks};
 }
 
+/* Who asks for the least asks for the largest next, and the other way round. */
+static void hurry(const struct launch *l, const struct one *o)
+{
+    struct generated other = o->g;
+    struct kn_launch next = o->launch;
+    if (l->r->combine != KN_MINIMUM && l->r->combine != KN_MAXIMUM) return;
+    other.key.combine = l->r->combine == KN_MINIMUM ? KN_MAXIMUM : KN_MINIMUM;
+    next.key = &other.key;
+    next.context = &other;
+    kn_hurry_together(l->device, (const struct kn_launch *const[]){&o->launch, &next}, 2);
+}
+
 static enum rt_status launch_one(const struct launch *l, struct rt_error *e)
 {
     struct one o;
@@ -286,6 +298,7 @@ static enum rt_status launch_one(const struct launch *l, struct rt_error *e)
     for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++) kn_word(w, outputs[i]);
     word_space(w, &o.row);
     word_space(w, &o.rows);
+    hurry(l, &o);
     return kn_launch(l->device, &o.launch, e);
 }
 

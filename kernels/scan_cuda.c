@@ -9,12 +9,6 @@
 #define EACH  8 /* elements of a thread */
 #define CHUNK (KN_THREADS * EACH)
 
-/* What the text depends on. */
-struct scan_key {
-    uint8_t what; /* 's' */
-    uint8_t per_thread, scan, from, accumulate, out;
-};
-
 static const char *nothing_text(enum kn_scan scan, enum rt_dtype t)
 {
     bool floating = rt_dtypes[t].kind == 'f';
@@ -28,7 +22,7 @@ static const char *nothing_text(enum kn_scan scan, enum rt_dtype t)
     return low ? "0" : "18446744073709551615ull";
 }
 
-static void write_functions(const struct scan_key *k, struct kn_text *t)
+static void write_functions(const struct kn_scan_key *k, struct kn_text *t)
 {
     static const enum kn_op ops[] = {KN_ADD, KN_MUL, KN_MAXIMUM, KN_MINIMUM, KN_LOGADDEXP};
     static const char *const args[] = {"x", "y", "y"};
@@ -94,7 +88,7 @@ static const char per_thread[] =
 
 static void write_scan(const void *context, struct kn_text *t)
 {
-    const struct scan_key *k = context;
+    const struct kn_scan_key *k = context;
     write_functions(k, t);
     kn_put(t, "#define PLACE(i) ((i) + (i) / 8)\n#define NOTHING ((V)(%s))\n",
            nothing_text((enum kn_scan)k->scan, (enum rt_dtype)k->accumulate));
@@ -106,17 +100,38 @@ static void write_scan(const void *context, struct kn_text *t)
            k->per_thread ? per_thread : per_block);
 }
 
+static int64_t chunks_of(const struct kn_scanner *s)
+{
+    return (s->length + CHUNK - 1) / CHUNK;
+}
+
+/* A row by each thread. */
+static bool by_threads(const struct kn_scanner *s)
+{
+    return (s->inner >= 32 || s->length < 64) && s->rows >= KN_THREADS;
+}
+
+struct kn_scan_key kn_scan_key(const struct kn_scanner *s, enum rt_dtype from, enum rt_dtype out)
+{
+    return (struct kn_scan_key){.what = 's',
+                                .per_thread = by_threads(s),
+                                .scan = (uint8_t)s->scan,
+                                .from = (uint8_t)from,
+                                .accumulate = (uint8_t)s->accumulate,
+                                .out = (uint8_t)out};
+}
+
+struct kn_launch kn_scan_launch(const struct kn_scan_key *k)
+{
+    return (struct kn_launch){.key = k, .key_bytes = sizeof *k, .write = write_scan, .context = k};
+}
+
 static enum rt_status launch(const struct kn_scanner *s, const struct rt_array *a, const struct rt_array *out,
                              const struct rt_array *before, const struct rt_array *totals, struct rt_error *e)
 {
-    int64_t chunks = (s->length + CHUNK - 1) / CHUNK;
-    bool threads = !before && !totals && (s->inner >= 32 || s->length < 64) && s->rows >= KN_THREADS;
-    struct scan_key k = {.what = 's',
-                         .per_thread = threads,
-                         .scan = (uint8_t)s->scan,
-                         .from = (uint8_t)a->dtype,
-                         .accumulate = (uint8_t)s->accumulate,
-                         .out = (uint8_t)out->dtype};
+    int64_t chunks = chunks_of(s);
+    const struct kn_scan_key k = kn_scan_key(s, a->dtype, out->dtype);
+    struct kn_launch l = kn_scan_launch(&k);
     struct kn_words w = {0};
     const uint64_t words[] = {(uint64_t)s->rows,
                               (uint64_t)chunks,
@@ -127,23 +142,17 @@ static enum rt_status launch(const struct kn_scanner *s, const struct rt_array *
                               before ? rt_array_address(before) : 0,
                               totals ? rt_array_address(totals) : 0};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) kn_word(&w, words[i]);
-    return kn_launch(
-        rt_array_device(a),
-        &(struct kn_launch){.key = &k,
-                            .key_bytes = sizeof k,
-                            .write = write_scan,
-                            .context = &k,
-                            .words = &w,
-                            .blocks = threads ? (s->rows + KN_THREADS - 1) / KN_THREADS : s->rows * chunks},
-        e);
+    l.words = &w;
+    l.blocks = k.per_thread ? (s->rows + KN_THREADS - 1) / KN_THREADS : s->rows * chunks;
+    return kn_launch(rt_array_device(a), &l, e);
 }
 
 enum rt_status kn_scan_cuda(const struct kn_scanner *s, const struct rt_array *a, const struct rt_array *out,
                             struct rt_error *e)
 {
-    int64_t shape[] = {s->rows, (s->length + CHUNK - 1) / CHUNK};
+    int64_t shape[] = {s->rows, chunks_of(s)};
     struct rt_array totals = {0}, before = {0};
-    if (shape[1] == 1 || ((s->inner >= 32) && s->rows >= KN_THREADS)) return launch(s, a, out, NULL, NULL, e);
+    if (shape[1] == 1 || by_threads(s)) return launch(s, a, out, NULL, NULL, e);
     enum rt_dtype all = kn_classes[kn_class_of(s->accumulate)].dtype;
     struct kn_scanner of_totals = {s->scan, s->combine, s->accumulate, shape[1], 1, s->rows};
     enum rt_status status = rt_array_new(rt_array_device(a), all, 2, shape, &totals, e);

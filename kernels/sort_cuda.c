@@ -88,17 +88,27 @@ static enum rt_dtype representative(enum rt_dtype t, enum step step)
     return step == MAKE_KEYS ? t : by_size[rt_dtypes[t].size];
 }
 
+static struct sort_key key_of(const struct kn_sorter *s, enum step step, bool values, bool indices)
+{
+    return (struct sort_key){.what = 'o',
+                             .step = (uint8_t)step,
+                             .dtype = (uint8_t)representative(s->a->dtype, step),
+                             .values = values,
+                             .indices = indices};
+}
+
+static struct kn_launch launch_of(const struct sort_key *k)
+{
+    return (struct kn_launch){.key = k, .key_bytes = sizeof *k, .write = write_step, .context = k};
+}
+
 static enum rt_status launch(const struct sort_run *r, enum step step, int bit, const struct rt_array *values,
                              const struct rt_array *indices, struct rt_error *e)
 {
     const struct kn_sorter *s = r->s;
-    enum rt_dtype t = s->a->dtype;
     int from = bit / 4 % 2; /* which of the two copies the keys are in before this step */
-    struct sort_key k = {.what = 'o',
-                         .step = (uint8_t)step,
-                         .dtype = (uint8_t)representative(t, step),
-                         .values = values != NULL,
-                         .indices = indices != NULL};
+    const struct sort_key k = key_of(s, step, values != NULL, indices != NULL);
+    struct kn_launch l = launch_of(&k);
     struct kn_words w = {0};
     const uint64_t words[] = {(uint64_t)s->rows,
                               (uint64_t)s->length,
@@ -116,12 +126,9 @@ static enum rt_status launch(const struct sort_run *r, enum step step, int bit, 
                               indices ? rt_array_address(indices) : 0};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) kn_word(&w, words[i]);
     bool tiles = step == COUNT || step == MOVE;
-    int64_t blocks = tiles ? s->rows * r->tiles : (s->rows * s->length + KN_THREADS - 1) / KN_THREADS;
-    return kn_launch(
-        r->device,
-        &(struct kn_launch){
-            .key = &k, .key_bytes = sizeof k, .write = write_step, .context = &k, .words = &w, .blocks = blocks},
-        e);
+    l.words = &w;
+    l.blocks = tiles ? s->rows * r->tiles : (s->rows * s->length + KN_THREADS - 1) / KN_THREADS;
+    return kn_launch(r->device, &l, e);
 }
 
 static enum rt_status run_new(struct sort_run *r, struct rt_error *e)
@@ -148,6 +155,21 @@ static void run_release(struct sort_run *r)
     rt_array_release(&r->places);
 }
 
+/* All that it launches. */
+static void hurry(const struct sort_run *r, const struct kn_scanner *counts, bool values, bool indices)
+{
+    struct sort_key keys[WRITE + 1];
+    struct kn_launch launches[WRITE + 1];
+    const struct kn_scan_key scan_key = kn_scan_key(counts, RT_INT64, RT_INT64);
+    const struct kn_launch scan = kn_scan_launch(&scan_key);
+    const struct kn_launch *all[] = {&launches[MAKE_KEYS], &launches[COUNT], &scan, &launches[MOVE], &launches[WRITE]};
+    for (int step = MAKE_KEYS; step <= WRITE; step++) {
+        keys[step] = key_of(r->s, step, step == WRITE && values, step == WRITE && indices);
+        launches[step] = launch_of(&keys[step]);
+    }
+    kn_hurry_together(r->device, all, sizeof all / sizeof *all);
+}
+
 enum rt_status kn_sort_cuda(const struct kn_sorter *s, const struct rt_array *values, const struct rt_array *indices,
                             struct rt_error *e)
 {
@@ -156,6 +178,7 @@ enum rt_status kn_sort_cuda(const struct kn_sorter *s, const struct rt_array *va
     int bits = 8 * rt_dtypes[s->a->dtype].size;
     if (s->length > UINT32_MAX) return rt_fail(e, RT_UNSUPPORTED, "a GPU sorts rows of at most 4294967295 elements");
     enum rt_status status = run_new(&r, e);
+    hurry(&r, &counts, values != NULL, indices != NULL);
     if (status == RT_OK) status = launch(&r, MAKE_KEYS, 0, NULL, NULL, e);
     for (int bit = 0; bit < bits && status == RT_OK; bit += 4) {
         status = launch(&r, COUNT, bit, NULL, NULL, e);

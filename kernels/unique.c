@@ -127,9 +127,28 @@ static void write_step(const void *context, struct kn_text *t)
         texts[k->step]);
 }
 
+static struct kn_launch launch_of(const struct unique_key *k)
+{
+    return (struct kn_launch){.key = k, .key_bytes = sizeof *k, .write = write_step, .context = k};
+}
+
+/* All steps, of which most calls take most. */
+static void hurry(const struct groups *g)
+{
+    struct unique_key keys[COUNT + 1];
+    struct kn_launch launches[COUNT + 1];
+    for (int step = MARK; step <= COUNT; step++) {
+        keys[step] = (struct unique_key){'u', (uint8_t)step, (uint8_t)g->sorted.dtype};
+        launches[step] = launch_of(&keys[step]);
+    }
+    kn_hurry_together(rt_array_device(&g->sorted),
+                      (const struct kn_launch *const[]){&launches[MARK], &launches[INVERT], &launches[COUNT]}, 3);
+}
+
 static enum rt_status run_cuda(const struct groups *g, enum step step, struct rt_error *e)
 {
-    struct unique_key k = {'u', (uint8_t)step, (uint8_t)g->sorted.dtype};
+    const struct unique_key k = {'u', (uint8_t)step, (uint8_t)g->sorted.dtype};
+    struct kn_launch l = launch_of(&k);
     const struct rt_array *arrays[] = {&g->sorted, &g->order,   &g->marks, &g->numbers,
                                        &g->begins, &g->inverse, &g->counts};
     struct kn_words w = {0};
@@ -137,14 +156,10 @@ static enum rt_status run_cuda(const struct groups *g, enum step step, struct rt
     kn_word(&w, (uint64_t)g->count);
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         kn_word(&w, arrays[i]->storage ? rt_array_address(arrays[i]) : 0);
-    return kn_launch(rt_array_device(&g->sorted),
-                     &(struct kn_launch){.key = &k,
-                                         .key_bytes = sizeof k,
-                                         .write = write_step,
-                                         .context = &k,
-                                         .words = &w,
-                                         .blocks = (g->n + KN_THREADS - 1) / KN_THREADS},
-                     e);
+    l.words = &w;
+    l.blocks = (g->n + KN_THREADS - 1) / KN_THREADS;
+    if (step == MARK) hurry(g);
+    return kn_launch(rt_array_device(&g->sorted), &l, e);
 }
 
 static enum rt_status run(const struct groups *g, enum step step, struct rt_error *e)

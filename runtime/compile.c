@@ -91,8 +91,8 @@ static void add_include_paths(struct options *o)
 }
 
 /* Ours come first, so that what the user gives is looked at later. */
-static enum rt_status make_options(const struct rt_program *p, const char *architecture, struct options *o,
-                                   struct rt_error *e)
+static enum rt_status make_options(const struct rt_program *p, const struct rt_nvrtc_info *info,
+                                   const char *architecture, struct options *o, struct rt_error *e)
 {
     o->count = 0;
     snprintf(o->target, sizeof o->target, "--gpu-architecture=%s", architecture);
@@ -104,6 +104,7 @@ static enum rt_status make_options(const struct rt_program *p, const char *archi
     if (p->names_std) o->list[o->count++] = "--pre-include=" RT_PRELUDE_STD_NAME;
     o->list[o->count++] = "-I.";
     if (!has_option(p, "--std", "-std")) o->list[o->count++] = "--std=c++17";
+    if (p->hurried && info->major * 10 + info->minor >= 129) o->list[o->count++] = "--Ofast-compile=max";
     add_include_paths(o);
     if (p->option_count > MAX_OPTIONS - o->count) return rt_fail(e, RT_INVALID, "more than %d options", MAX_OPTIONS);
     for (size_t i = 0; i < p->option_count; i++) {
@@ -334,7 +335,7 @@ static enum rt_status fill(struct rt_device *d, struct rt_program *p, bool only_
     p->target = rt_strdup(target);
     if (!p->target) return no_memory(e);
     hash_source(p, &hash);
-    status = make_options(p, target, &options, e);
+    status = make_options(p, &info, target, &options, e);
     if (status != RT_OK) return status;
     hash_rest(p, &options, &info, &hash);
     rt_cache_hash_end(&hash, &key);
@@ -379,6 +380,7 @@ static struct rt_program *new_program(const struct rt_source *source)
 {
     struct rt_program *p = rt_calloc(1, sizeof *p);
     if (!p) return NULL;
+    p->hurried = source->hurried;
     p->first_line = source->first_line > 0 ? source->first_line : 1;
     p->name = rt_strdup(source->name ? source->name : "kernel");
     p->text = rt_alloc(source->length + 1);
@@ -461,10 +463,12 @@ enum rt_status rt_compile_cubin(struct rt_device *d, const struct rt_program *p,
 {
     struct options options;
     struct rt_nvrtc_result result;
+    struct rt_nvrtc_info info;
     char architecture[32];
     int own = d->compute_major * 10 + d->compute_minor;
     snprintf(architecture, sizeof architecture, "sm_%d%s", own, own >= 90 && names_specific(p) ? "a" : "");
-    enum rt_status status = make_options(p, architecture, &options, e);
+    enum rt_status status = rt_nvrtc_info(&info, e);
+    if (status == RT_OK) status = make_options(p, &info, architecture, &options, e);
     if (status != RT_OK) return status;
     status = compile(p, &options, true, &result, e);
     if (status != RT_OK) return status;

@@ -19,6 +19,7 @@ struct rt_source {
     size_t option_count;
     const char *const *instantiations; /* template kernels to instantiate, e.g. "scale<float>" */
     size_t instantiation_count;
+    bool hurried; /* in a fraction of the time, to code that computes the same more slowly; where NVRTC can */
 };
 
 #define RT_TENSOR_BYTES 128 /* of a CUtensorMap */
@@ -62,6 +63,7 @@ struct rt_program {
     size_t entry_count;
     char **options; /* the caller's, kept for rt_compile_cubin */
     bool names_std; /* the source or a file that it includes, see runtime/prelude.h */
+    bool hurried;   /* as in struct rt_source */
     size_t option_count;
     char **instantiations;
     size_t instantiation_count;

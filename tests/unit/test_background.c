@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include "kernels/expression.h"
 #include "kernels/generate.h"
+#include "kernels/order.h"
 #include "runtime/background.h"
 #include "runtime/library.h"
 #include "tests/unit/reference.h"
@@ -82,6 +83,47 @@ static void same_bits(const struct rt_array *a, const struct rt_array *b, const 
     for (int64_t i = 0; i < rt_array_size(a); i++)
         if (memcmp(element(a, i), element(b, i), rt_dtypes[a->dtype].size) != 0)
             FAIL("%s [%lld]: %.17g and %.17g", what, (long long)i, get(a, i), get(b, i));
+}
+
+/* Where nothing is there what is waited for is compiled in a hurry, and serves to the same bits. */
+TEST(background_hurries)
+{
+    start();
+    struct leaves l = make_leaves();
+    struct kn_program p;
+    ARRAYS served = {0}, own = {0};
+    make_program(&l, 54321, 20, &p);
+    OK(kn_program_run(&p, &served, e));
+    CHECK_INT(kn_hurried_count(), 1);
+    CHECK_INT(kn_apart_count(), 0);
+    rt_background_wait();
+    OK(kn_program_run(&p, &own, e));
+    CHECK_INT(kn_hurried_count(), 1);
+    CHECK(kn_generated_count() > 1); /* those for other programs, too */
+    same_bits(&served, &own, "in a hurry");
+    release_leaves(&l);
+    rt_background_pause();
+}
+
+/* What an operation launches is compiled at once; what is made for other processes, or waited for, not in a hurry. */
+TEST(background_hurries_together)
+{
+    start();
+    static const int64_t n = 5000;
+    ARRAYS a = test_array(RT_FLOAT32, 1, &n, 1, false), b = test_array(RT_INT16, 1, &n, 2, false);
+    struct rt_device *d = rt_array_device(&a);
+    for (int i = 0; i < 3; i++) {
+        ARRAYS values = {0}, order = {0};
+        size_t before = kn_hurried_count(), launched = kn_launched_count();
+        d->compiles_for = i == 2 ? 80 : 0;
+        OK(kn_sort(i == 2 ? &b : &a, 0, false, &values, &order, e));
+        CHECK_INT(kn_hurried_count(), before + (i == 0));
+        CHECK(kn_launched_count() > launched + 5);
+        for (int64_t k = 1; k < n; k++) CHECK(get(&values, k - 1) <= get(&values, k));
+        rt_background_wait();
+    }
+    d->compiles_for = 0;
+    rt_background_pause();
 }
 
 /* Operation by operation while the whole is being compiled, then the whole. */
