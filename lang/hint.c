@@ -420,12 +420,11 @@ static const char *of_shapes(const struct lg_place *p, const char *message)
 {
     long long rows, columns, other_rows, other_columns, length;
     const char *at = strstr(message, "the shapes (");
-    if (!at) return NULL;
-    if (sscanf(at, "the shapes (%lld, %lld) and (%lld, %lld) do not", &rows, &columns, &other_rows, &other_columns) ==
-        4)
+    if (!at || !says(message, ") do not broadcast")) return NULL;
+    if (sscanf(at, "the shapes (%lld, %lld) and (%lld, %lld)", &rows, &columns, &other_rows, &other_columns) == 4)
         return columns == other_rows && matches(p, "... *") ? ELEMENTS : NULL;
-    bool vector = sscanf(at, "the shapes (%lld, %lld) and (%lld,) do not", &rows, &columns, &length) == 3 ||
-                  sscanf(at, "the shapes (%lld,) and (%lld, %lld) do not", &length, &rows, &columns) == 3;
+    bool vector = sscanf(at, "the shapes (%lld, %lld) and (%lld,)", &rows, &columns, &length) == 3 ||
+                  sscanf(at, "the shapes (%lld,) and (%lld, %lld)", &length, &rows, &columns) == 3;
     return vector && length == rows ? COLUMN : NULL;
 }
 

@@ -323,6 +323,7 @@ TEST(no_hint_where_nothing_is_known)
                                         "gpu.ones(3, 4) + gpu.ones(4, 3)",
                                         "gpu.ones(3, 4) * gpu.ones(2, 3)",
                                         "gpu.ones(3, 4) * gpu.ones(5)",
+                                        "gpu.matmul(gpu.ones(3, 4), gpu.ones(3))",
                                         "x = = 1",
                                         "math.sin()",
                                         "gpu.sum()",
