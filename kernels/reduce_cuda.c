@@ -367,7 +367,22 @@ static enum rt_status launch_all(struct launch *l, uint64_t to, struct rt_error 
 
 /* ---- while the kernel is being compiled ---- */
 
-/* The program's values as an array, rows' axes first: contiguous as the reducer has them. */
+/* Strides of an array that is as full as can be, its axes in the memory's order as they were. */
+static void close_up(struct rt_array *a)
+{
+    bool done[RT_MAX_DIMS] = {false};
+    int64_t stride = 1;
+    for (int k = 0; k < a->ndim; k++) {
+        int next = -1;
+        for (int i = a->ndim - 1; i >= 0; i--)
+            if (!done[i] && (next < 0 || llabs(a->strides[i]) < llabs(a->strides[next]))) next = i;
+        done[next] = true;
+        a->strides[next] = stride;
+        stride *= a->shape[next];
+    }
+}
+
+/* The program's values as an array, rows' axes first; the reducer's strides may be those of a leaf, with gaps. */
 static struct rt_array values_of(const struct kn_reducer *r, struct rt_storage *storage)
 {
     struct rt_array v = {.storage = storage, .dtype = r->accumulate};
@@ -377,6 +392,7 @@ static struct rt_array values_of(const struct kn_reducer *r, struct rt_storage *
             v.shape[v.ndim] = parts[k]->shape[i];
             v.strides[v.ndim] = parts[k]->strides[i];
         }
+    close_up(&v);
     return v;
 }
 
@@ -401,6 +417,8 @@ static void spread(const struct kn_reducer *r, struct rt_array *arrays, struct k
 static void reduce_stored(struct kn_reducer *r, const struct rt_array *values)
 {
     r->row.dtype = r->rows.dtype = values->dtype;
+    for (int i = 0; i < r->rows.ndim; i++) r->rows.strides[i] = values->strides[i];
+    for (int i = 0; i < r->row.ndim; i++) r->row.strides[i] = values->strides[r->rows.ndim + i];
     r->leaves[0].row = r->row;
     r->leaves[0].rows = r->rows;
     kn_program_start(&r->program);

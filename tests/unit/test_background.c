@@ -1,4 +1,5 @@
 /* Expressions while their kernels are compiled in the background: other kernels serve, to the same bits. */
+#include <math.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <sys/wait.h>
@@ -205,6 +206,41 @@ TEST(background_reductions)
         CHECK_INT(kn_apart_count(), before);
         same_bits(&served, &fused, kn_reductions[reductions[i]].name);
         same_bits(&served, &first, kn_reductions[reductions[i]].name);
+    }
+    rt_background_pause();
+}
+
+/* What is stored has no gaps, though what it is computed of has some: else it would be written where others have
+ * theirs, whose elements here would be seen to change. */
+TEST(background_reductions_of_strided)
+{
+    start();
+    static const int64_t shape[] = {64, 300};
+    for (int i = 0; i < 2; i++) {
+        ARRAYS a = test_array(RT_INT16, 2, shape, 1, false), thin = {0}, most = {0};
+        struct rt_array next[20];
+        struct kn_program p;
+        int node;
+        OK(rt_array_slice(&a, 1, 299, 100, -3, &thin, e));
+        for (int k = 0; k < 20; k++) next[k] = test_array(RT_INT16, 1, (const int64_t[]){64 * 100}, k, false);
+        for (int k = 0; k < 20; k += 2) rt_array_release(&next[k]); /* room among them */
+        kn_program_start(&p);
+        if (i > 0) OK(kn_program_array(&p, &thin, &node, e)); /* a node more: another kernel */
+        OK(kn_program_array(&p, &thin, &node, e));
+        OK(kn_program_op(&p, KN_NEG, &node, &node, e));
+        OK(kn_program_reduce(&p, KN_MAX, 2, false, &most, e));
+        CHECK_INT(kn_apart_count(), i);
+        for (int64_t row = 0; row < 64; row++) {
+            double expected = -1e9;
+            for (int64_t k = 0; k < 100; k++) expected = fmax(expected, -get(&thin, row * 100 + k));
+            CHECK(get(&most, row) == expected);
+        }
+        for (int k = 1; k < 20; k += 2) {
+            ARRAYS same = test_array(RT_INT16, 1, (const int64_t[]){64 * 100}, k, false);
+            same_bits(&next[k], &same, "a neighbour");
+            rt_array_release(&next[k]);
+        }
+        rt_background_wait();
     }
     rt_background_pause();
 }
