@@ -165,8 +165,9 @@ static enum place_kind find_place(const struct access *a, uint64_t address, stru
         if (address < own.address || address - own.address >= own.bytes) return PLACE_NOWHERE;
         *out = (struct span){.low = meant.address, .high = meant.address + meant.bytes, .start = own.address};
         if (!simt_written_bits(own.address, &out->written)) atomic_store(&c->no_memory, true);
-        out->quiet = simt_is_quiet(c, own.address) || simt_even_quiet(a->block, own.address);
-        out->once = simt_once_of(a->block, own.address);
+        out->quiet =
+            simt_is_quiet(c, own.address) || simt_even_quiet(a->block, own.address) || simt_loads_own(c, a->insn);
+        out->once = out->quiet ? NULL : simt_once_of(a->block, own.address);
         if (address - meant.address < meant.bytes) {
             simt_even_narrow(a, own.address, address, out);
             return PLACE_INSIDE;

@@ -29,6 +29,7 @@ struct known {
     size_t bytes;
     uint64_t *outputs;
     size_t output_count;
+    struct own_loads own_loads;
     struct once_array once[MOST_ONCE];
     unsigned once_count;
     bool knows_inputs;
@@ -112,6 +113,7 @@ bool simt_again_find(struct simt_check *c)
     if (c->outputs) {
         memcpy(c->outputs, k->outputs, k->output_count * sizeof *c->outputs);
         c->output_count = k->output_count;
+        c->own_loads = k->own_loads;
         c->knows_inputs = k->knows_inputs;
         copy_once(c->once, k->once, k->once_count);
         c->once_count = k->once_count;
@@ -139,6 +141,7 @@ static void keep_new(struct simt_check *c)
     k->bytes = c->key_bytes;
     k->outputs = c->outputs;
     k->output_count = c->output_count;
+    k->own_loads = c->own_loads;
     k->knows_inputs = c->knows_inputs;
     copy_once(k->once, c->once, c->once_count);
     k->once_count = c->once_count;

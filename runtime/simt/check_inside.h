@@ -20,11 +20,12 @@
 #include "runtime/simt/check_block.h"
 #include "runtime/threads.h"
 
-#define MAX_REPORTS 256
-#define OBJECTS     4096 /* what threads synchronise through, hashed */
-#define ANY_OBJECT  OBJECTS
-#define LOG_STRIPES 64
-#define PAUSES      100
+#define MAX_REPORTS    256
+#define OBJECTS        4096 /* what threads synchronise through, hashed */
+#define ANY_OBJECT     OBJECTS
+#define LOG_STRIPES    64
+#define PAUSES         100
+#define MOST_OWN_LOADS 64
 
 struct release { /* check_releases.c */
     uint64_t number;
@@ -53,6 +54,11 @@ static inline void simt_check_pause(int tries)
     else
         sched_yield();
 }
+
+struct own_loads { /* by d2, instructions that load from outputs what nobody but their thread stores to: check_own.c */
+    uint32_t of[MOST_OWN_LOADS];
+    size_t count;
+};
 
 enum runs { RUNS_NOT, RUNS_UNSEEN, RUNS_SEEN }; /* unseen: what it calls is not known yet */
 
@@ -94,6 +100,7 @@ struct simt_check {
     bool knows_inputs; /* what is not in these allocations needs no records: check_inputs.c */
     uint64_t *outputs;
     size_t output_count;
+    struct own_loads own_loads;
     struct once_array once[MOST_ONCE];
     unsigned once_count;
     _Atomic bool no_memory;
@@ -342,8 +349,11 @@ bool simt_again_find(struct simt_check *c);
 void simt_again_keep(struct simt_check *c);
 
 /* ---- check_own.c ---- */
-/* Takes what each thread has bytes of its own in out of the outputs. False: no memory. */
+/* Takes what each thread has bytes of its own in out of the outputs, and finds loads of what nobody else stores to.
+ * False: no memory. */
 bool simt_own_find(struct simt_check *c);
+/* Is the instruction such a load? */
+bool simt_loads_own(const struct simt_check *c, const struct insn *i);
 
 /* ---- check_heap.c ---- */
 bool simt_check_is_free(const struct simt_program *p, const struct insn *i);

@@ -443,18 +443,23 @@ static bool is_alone(const struct simt_launch *l)
     return alone;
 }
 
+/* By the multiples of addresses alone. */
+static bool is_own_by_sums(const struct touched *t)
+{
+    bool own = t->known && t->count;
+    for (size_t k = 0; own && k < t->count; k++) {
+        own = is_own_in(&t->families[k]);
+        for (size_t j = 0; own && j < k; j++) own = are_apart(&t->families[j], &t->families[k]);
+    }
+    return own;
+}
+
 static bool is_own(const struct simt_sums *l, const struct touched *t)
 {
     if (is_alone(l->check->launch) && !t->fetched && !t->read_as_texture) return true;
     bool one = t->one.bytes && !t->one.differs && !t->read_as_texture;
     if ((one && !l->check->strict) || (!t->plain && !t->read_as_texture)) return true;
-    if (!t->known || !t->count) return is_own_anyhow(l, t);
-    for (size_t k = 0; k < t->count; k++) {
-        if (!is_own_in(&t->families[k])) return is_own_anyhow(l, t);
-        for (size_t j = 0; j < k; j++)
-            if (!are_apart(&t->families[j], &t->families[k])) return is_own_anyhow(l, t);
-    }
-    return true;
+    return is_own_by_sums(t) || is_own_anyhow(l, t);
 }
 
 /* Do all threads store the same here, and the same as other instructions? */
@@ -470,6 +475,14 @@ static void note_value(const struct simt_sums *l, struct one_value *one, uint32_
     one->differs = one->bytes && one->value != bits;
     one->bytes = i->size;
     one->value = bits;
+}
+
+/* Unknown where it is no sum. */
+static const struct sum *address_of(const struct simt_sums *l, uint32_t pc)
+{
+    static const struct sum unknown;
+    uint32_t term = l->check->program->places[pc].term;
+    return term ? &l->of[term - 1 - l->first] : &unknown;
 }
 
 /* False: the instruction may touch anything. */
@@ -495,7 +508,7 @@ static bool look_at(const struct simt_sums *l, struct touched *all, uint32_t pc)
             all[k].pcs[all[k].pc_count++] = pc;
         else
             all[k].untold = true;
-        note(l, &all[k], at->term && c->watch[pc] == WATCH_ACCESS ? &l->of[at->term - 1 - l->first] : &unknown, pc);
+        note(l, &all[k], c->watch[pc] == WATCH_ACCESS ? address_of(l, pc) : &unknown, pc);
         note_value(l, &all[k].one, pc);
     }
     return true;
@@ -545,6 +558,30 @@ static bool any_mixed(const struct touched *all, size_t count)
     return mixed;
 }
 
+/* Loads of what nobody but their own thread stores to, beside such as read what others do: as a step of Floyd and
+ * Warshall's loads a thread's element, and those of a row and a column. They race with nothing. */
+static void find_own_loads(const struct simt_sums *l, struct simt_check *c, const struct touched *t)
+{
+    const struct insn *code = c->program->code;
+    struct touched stores = {.known = true};
+    for (size_t k = 0; k < t->pc_count; k++)
+        if (code[t->pcs[k]].memory != MEMORY_LOAD) note(l, &stores, address_of(l, t->pcs[k]), t->pcs[k]);
+    if (t->untold || !is_own_by_sums(&stores)) return;
+    for (size_t k = 0; k < t->pc_count && c->own_loads.count < MOST_OWN_LOADS; k++) {
+        if (code[t->pcs[k]].memory != MEMORY_LOAD) continue;
+        struct touched with = stores;
+        note(l, &with, address_of(l, t->pcs[k]), t->pcs[k]);
+        if (is_own_by_sums(&with)) c->own_loads.of[c->own_loads.count++] = code[t->pcs[k]].d2;
+    }
+}
+
+bool simt_loads_own(const struct simt_check *c, const struct insn *i)
+{
+    bool own = false;
+    for (size_t k = 0; k < c->own_loads.count; k++) own |= c->own_loads.of[k] == i->d2;
+    return own;
+}
+
 bool simt_own_find(struct simt_check *c)
 {
     struct simt_sums l;
@@ -554,6 +591,7 @@ bool simt_own_find(struct simt_check *c)
     if (found && c->output_count && simt_radix_tells(&l)) find_others(&l, c, all, true, false);
     for (size_t k = 0; found && k < c->output_count; k++) {
         const struct touched *t = &all[k];
+        find_own_loads(&l, c, t);
         if (t->read_as_texture || (!t->untold && simt_even_add(&l, c, t->allocation, t->pcs, t->pc_count))) continue;
         simt_once_add(c, t->allocation, t->looked_up);
     }
