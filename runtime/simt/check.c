@@ -203,6 +203,7 @@ static void watch_one(struct simt_check *c, const struct function *f, uint32_t p
         c->meets_some = true;
         c->groups_meet |= c->watch[pc] != WATCH_WARP_SYNC;
     }
+    c->blocks_meet |= c->watch[pc] == WATCH_BARRIER;
     c->warps_meet |= c->watch[pc] == WATCH_WARP_SYNC;
     c->waits |= i->memory == MEMORY_LOAD && i->flags & F_SPIN;
     c->hands_on |= strong && i->memory != MEMORY_LOAD && !simt_is_mbarrier(i);
@@ -273,6 +274,7 @@ static bool launch_start(struct simt_observer *o, const struct simt_launch *l, s
         if (c->sites[k].access == ACCESS_WRITE) add_kept(c, k);
     bool waits = c->warps_meet && c->waits; /* for another warp, between two touches of a place */
     c->by_warps = c->meets_some && !c->groups_meet && !waits && !c->releases_some && !c->mixes;
+    c->by_lanes = c->by_warps && !c->blocks_meet;
     c->meets_some |= waits;
     c->exact = orders_some(c) || c->mixes;
     if (c->releases_some) c->spots = rt_calloc(SEEN_OBJECTS, sizeof *c->spots);

@@ -276,6 +276,8 @@ struct check_vectors {
     /* Lanes m, of a group, touch words of a line that has cells of words. False, and nothing was done: not all that was
      * done to these is ordered before, or two lanes touch one. */
     bool (*met)(record *cells, const uint64_t *at, uint32_t m, const struct met_rule *x, bool write);
+    /* Do HALF_LANES addresses mean each another word of one line? Which: `words` is of use only then. */
+    bool (*whole)(const uint64_t *at, uint8_t *words);
 };
 extern const struct check_vectors simt_check_base, simt_check_avx2, simt_check_avx512;
 const struct check_vectors *simt_check_vectors(void); /* the best for this machine */

@@ -85,6 +85,8 @@ struct simt_check {
     bool warps_meet, waits;              /* there are barriers of whole warps; loads that may wait for others */
     bool groups_meet; /* barriers of some of a block's threads are others than those of some of a warp's lanes, too */
     bool by_warps;    /* all that orders some threads before others, where it does not order all, is within a warp */
+    bool blocks_meet; /* there are barriers of blocks, or of their warps */
+    bool by_lanes;    /* as by_warps, and there are none: whoever comes to a place of another warp's races */
     bool follows_texels;  /* textures and surfaces can race: check_texels.c */
     bool stores_texels;   /* there are stores to surfaces, or reductions */
     bool narrow;          /* there are accesses of less than 4 bytes that may be to shared memory */
@@ -247,7 +249,7 @@ void simt_race_lane(const struct access *a, unsigned lane);
 bool simt_knows_some(const struct block *b, unsigned warp);
 /* Lanes m do a plain load or store of global memory. Those that one must look closer at, and note. */
 uint32_t simt_race_known(const struct access *a, uint32_t m);
-/* The same, where lanes met: those of lines that this does not tell of. */
+/* The same, where lanes met, or will: those of lines that this does not tell of. */
 uint32_t simt_race_met(const struct access *a, uint32_t m);
 
 /* ---- check_cell.c ---- */

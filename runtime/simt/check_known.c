@@ -3,6 +3,7 @@
  * thread has seen of who made it, tells that nothing is wrong, and what becomes of them: a store takes the place of all
  * of them, a load that of a reader. A reader that is recorded here needs no note in check_readers.c, since it gives way
  * only to what comes behind it. */
+#include "runtime/simt/check_half.h"
 #include "runtime/simt/check_lines.h"
 #include "runtime/simt/check_links.h"
 #include "runtime/simt/check_pairs.h"
@@ -158,10 +159,24 @@ static bool touch_group(const struct access *a, struct line *l, uint32_t m, cons
 {
     record *words = words_of_line(a->check, l);
     if (!words && may_get_cells(a, l)) words = cells_for(a, l, (unsigned)__builtin_ctz(m), now);
-    const bool write = a->kind == ACCESS_WRITE;
-    if (!words || !a->check->vectors->met(words, a->at, m, rule, write)) return false;
-    if (write && a->check->parallel) simt_race_store_lanes(a, m);
-    return true;
+    return words && a->check->vectors->met(words, a->at, m, rule, a->kind == ACCESS_WRITE);
+}
+
+/* Has nobody touched the line, and is whoever writes all of it likely to come again? */
+static inline bool may_begin(const struct access *a, const struct line *l)
+{
+    return a->check->by_lanes && l->launch != a->check->number;
+}
+
+/* Likewise, half of the warp, which touches all of the line. */
+static bool touch_half(const struct access *a, struct line *l, uint32_t m, const struct half *half,
+                       const struct met_rule *rule, const struct now *now)
+{
+    const bool write = a->kind == ACCESS_WRITE, first = write && may_begin(a, l);
+    if (!first && simt_half_touch(a->check, l, half, rule, write)) return true;
+    bool done = first || touch_group(a, l, m, rule, now);
+    if (done && write) simt_half_begin(a->check, l, half);
+    return done;
 }
 
 /* Lines that lanes touch which met each other last, and no others: most often all that was done there was done before
@@ -181,11 +196,35 @@ static uint32_t touch_groups(const struct knower *x, uint32_t m)
                                       .group = x->lanes[LAST_MET][lane],
                                       .seen = x->seen};
         uint64_t low = a->at[lane] / LINE * LINE;
+        struct half half;
         here = a->check->vectors->inside(a->at, rest, low, LINE);
         struct line *l = here & ~rule.group ? NULL : global_line(a, low);
         if (!l) continue;
         lock_line(a->check, l);
-        if (touch_group(a, l, here, &rule, &now)) left &= ~here;
+        bool whole = simt_half_find(a, here, lane, &half);
+        bool done = whole ? touch_half(a, l, here, &half, &rule, &now) : touch_group(a, l, here, &rule, &now);
+        if (done && a->kind == ACCESS_WRITE && a->check->parallel) simt_race_store_lanes(a, here);
+        if (done) left &= ~here;
+        unlock_line(a->check, l);
+    }
+    return left;
+}
+
+/* The same of a warp whose lanes have not met yet, where halves of it write whole lines that nobody has touched. */
+static uint32_t begin_halves(const struct access *a, uint32_t m)
+{
+    uint32_t left = m;
+    for (unsigned lane = 0; lane < SIMT_WARP; lane += HALF_LANES) {
+        const uint32_t here = m & ((1u << HALF_LANES) - 1) << lane;
+        struct half half;
+        if (!here || !simt_half_find(a, here, (unsigned)__builtin_ctz(here), &half)) continue;
+        struct line *l = global_line(a, a->at[lane]);
+        if (!l) continue;
+        lock_line(a->check, l);
+        const bool first = may_begin(a, l);
+        if (first) simt_half_begin(a->check, l, &half);
+        if (first && a->check->parallel) simt_race_store_lanes(a, here);
+        if (first) left &= ~here;
         unlock_line(a->check, l);
     }
     return left;
@@ -194,7 +233,9 @@ static uint32_t touch_groups(const struct knower *x, uint32_t m)
 uint32_t simt_race_met(const struct access *a, uint32_t m)
 {
     const struct block *b = a->block;
-    if (a->bytes != 4 || !b->lanes[a->warp->index] || b->counting || b->now == LAST_TIME || !is_plain(a)) return m;
+    const bool met = b->lanes[a->warp->index], begins = a->check->by_lanes && a->kind == ACCESS_WRITE;
+    if (a->bytes != 4 || !(met || begins) || b->counting || b->now == LAST_TIME || !is_plain(a)) return m;
+    if (!met) return begin_halves(a, m);
     const struct knower x = knower_of(a);
     return touch_groups(&x, m);
 }

@@ -390,7 +390,7 @@ static uint32_t unsettled(const struct access *a, uint32_t m)
 static void touch(const struct access *a, uint32_t m, bool shared)
 {
     if (!shared && a->block->spans[a->insn->d2].once && simt_once_touch(a, m)) return;
-    if (!shared && a->block->meets_partly) {
+    if (!shared && (a->block->meets_partly || a->check->by_lanes)) {
         uint32_t left = simt_race_met(a, m);
         a->block->judged |= m & ~left;
         if (!(m = left)) return;

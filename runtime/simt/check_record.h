@@ -163,7 +163,8 @@ enum { /* line.kind */
        LINE_WHOLE = 4, /* touched as one strip, whose shift is added; nothing else is known of it */
        LINE_SHIFT = 3,
        LINE_WRITTEN = 8, /* added to LINE_WHOLE: and not read */
-       LINE_PAIRS = 16   /* cells of 1 << log bytes, log is added, have pairs: simt_shadow_pairs */
+       LINE_PAIRS = 16,  /* cells of 1 << log bytes, log is added, have pairs: simt_shadow_pairs */
+       LINE_HALF = 32
 };
 /* The first 8 bytes of a line, without its lock and what is settled. */
 #define HEAD_MASK UINT64_C(0x00ff0000ffffffff) /* launch and kind */
@@ -174,12 +175,22 @@ static inline __attribute__((no_sanitize_thread)) uint64_t head_of(const struct 
     memcpy(&head, l, sizeof head);
     return head & HEAD_MASK;
 }
+#define HALF_LANES (LINE / 4)
+struct half_line {                /* what half a warp did to a line as a whole (check_half.c), */
+    uint8_t words[2][HALF_LANES]; /* when it wrote last and when it read: the word that each lane has */
+    record first[2];              /* of its first lane; 0: it did not */
+};
 #define STRIPS 4
-struct strips {             /* of a line (check_strips.c) */
-    uint16_t words[STRIPS]; /* by bits; 0: there is none */
-    uint8_t shift[STRIPS];  /* as lanes_on() has it */
-    uint8_t stores;         /* strips that are writes, by bits */
-    record who[STRIPS];     /* for word 0, though the strip may not have it */
+struct strips { /* of a line (check_strips.c) */
+    union {
+        struct {
+            uint16_t words[STRIPS]; /* by bits; 0: there is none */
+            uint8_t shift[STRIPS];  /* as lanes_on() has it */
+            uint8_t stores;         /* strips that are writes, by bits */
+            record who[STRIPS];     /* for word 0, though the strip may not have it */
+        };
+        struct half_line half; /* of LINE_HALF */
+    };
     struct cell_table cells;
 };
 /* How many lanes on is word k touched? By `shift`: k >> shift for 0 to 3, the others as named. */

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include "runtime/memory.h"
-#include "runtime/simt/check_inside.h"
+#include "runtime/simt/check_half.h"
 
 #define PART_BITS 12 /* chunks that share an array of pointers */
 #define PARTS     256
@@ -177,6 +177,8 @@ static bool spread(const struct simt_check *c, struct line *l, unsigned log)
     if (l->kind & LINE_WHOLE) simt_strips_begin(l);
     if (pairs)
         simt_pairs_spread(c, l, log, t->writes);
+    else if (l->kind == LINE_HALF)
+        simt_half_spread(&d->half, log, t->writes);
     else
         simt_strips_spread(d, log, t->writes);
     l->settled = 0;

@@ -193,6 +193,7 @@ bool simt_strips_touch(struct line *l, const struct stretch *s, const struct now
 bool simt_strips_part(const struct line *l, unsigned word, record me, const struct now *t, bool write)
 {
     const struct strips *d = strips_of(l);
+    if (l->kind == LINE_HALF) return true;
     if (l->kind & LINE_WHOLE) {
         record r = l->who + ((record)lanes_on(word, l->kind & LINE_SHIFT) << THREAD_AT);
         return (write || l->kind & LINE_WRITTEN) && !cell_gone(r, me, t, false);
