@@ -12,7 +12,7 @@ bool simt_half_find(const struct access *a, uint32_t m, unsigned lane, struct ha
 {
     const uint32_t all = (1u << HALF_LANES) - 1;
     out->first = a->me + ((record)lane << THREAD_AT);
-    return lane % HALF_LANES == 0 && m >> lane == all && a->check->vectors->whole(a->at + lane, out->words);
+    return m >> lane == all && a->check->vectors->whole(a->at + lane, out->words);
 }
 
 /* Are they the same lanes, who have met since then? */

@@ -9,7 +9,7 @@ struct half { /* of a warp, at an access */
     uint8_t words[HALF_LANES];
 };
 
-/* Are lanes m, of which that one is the first, half of a warp, and touch all words of a line? */
+/* Are lanes m, of which that one is the first, half a warp side by side, and touch all words of a line? */
 bool simt_half_find(const struct access *a, uint32_t m, unsigned lane, struct half *out);
 /* They do, and met each other last. False, and nothing was done: the line has something else, or not all of that is
  * ordered before. */

@@ -2,7 +2,8 @@
  * check_pieces.c at those of matrices and copies, check_race.c keeps who touched which bytes in the memory of
  * check_shadow.c, check_cell.c has the rule for what is a race, check_listed.c for a cell of which three records can't
  * tell, check_history.c keeps who touched that, check_readers.c who else may have read it, check_strips.c and
- * check_rows.c keep rows of global memory, check_pairs.c and check_words.c single cells, check_known.c sees where a
+ * check_rows.c keep rows of global memory, check_half.c lines that half a warp hands words through, check_pairs.c and
+ * check_words.c single cells, check_known.c sees where a
  * cell needs no list since what was done to it is known to whoever comes, check_mixed.c sees where one of a thread's is
  * not to stand for others, check_inputs.c and check_own.c, by what check_sums.c computes, know what needs no such
  * record, check_once.c and check_recall.c what needs it later, check_scope.c which atomics are

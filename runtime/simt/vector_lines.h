@@ -18,30 +18,27 @@ static uint32_t find_within(const uint64_t *at, uint32_t m, uint64_t low, uint64
     return lanes & m;
 }
 
+/* Those that are elsewhere leave some word out. */
 static bool find_whole(const uint64_t *at, uint8_t *words)
 {
     const uint64_t line = *at / LINE * LINE;
 #ifdef __AVX512F__
     _Static_assert(HALF_LANES == 16, "two vectors of addresses");
-    const __m512i low = _mm512_sub_epi64(_mm512_loadu_si512(at), _mm512_set1_epi64((int64_t)line)),
-                  high = _mm512_sub_epi64(_mm512_loadu_si512(at + 8), _mm512_set1_epi64((int64_t)line)),
-                  room = _mm512_set1_epi64(LINE), one = _mm512_set1_epi64(1);
-    if (_mm512_cmpge_epu64_mask(low, room) | _mm512_cmpge_epu64_mask(high, room)) return false;
-    const __m512i a = _mm512_srli_epi64(low, 2), b = _mm512_srli_epi64(high, 2);
-    _mm_storel_epi64((__m128i *)(void *)words, _mm512_cvtepi64_epi8(a));
-    _mm_storel_epi64((__m128i *)(void *)(words + 8), _mm512_cvtepi64_epi8(b));
-    const __m512i all = _mm512_or_si512(_mm512_sllv_epi64(one, a), _mm512_sllv_epi64(one, b));
+    const __m512i from = _mm512_set1_epi64((int64_t)line), one = _mm512_set1_epi64(1);
+    const __m512i low = _mm512_srli_epi64(_mm512_sub_epi64(_mm512_loadu_si512(at), from), 2),
+                  high = _mm512_srli_epi64(_mm512_sub_epi64(_mm512_loadu_si512(at + 8), from), 2);
+    _mm_storel_epi64((__m128i *)(void *)words, _mm512_cvtepi64_epi8(low));
+    _mm_storel_epi64((__m128i *)(void *)(words + 8), _mm512_cvtepi64_epi8(high));
+    const __m512i all = _mm512_or_si512(_mm512_sllv_epi64(one, low), _mm512_sllv_epi64(one, high));
     return _mm512_reduce_or_epi64(all) == ALL_WORDS;
 #else
     uint32_t all = 0;
-    bool far = false;
     for (unsigned l = 0; l < HALF_LANES; l++) {
-        uint64_t on = at[l] - line;
-        far |= on >= LINE;
-        words[l] = (uint8_t)(on % LINE / 4);
-        all |= 1u << words[l];
+        uint64_t word = (at[l] - line) / 4;
+        words[l] = (uint8_t)word;
+        all |= (uint32_t)(word < HALF_LANES) << word % HALF_LANES;
     }
-    return !far && all == ALL_WORDS;
+    return all == ALL_WORDS;
 #endif
 }
 

@@ -7,7 +7,7 @@ gpu.device("simt")
 local random = t.random(tonumber(os.getenv("LUNARRAY_SEED") or 5))
 local BLOCKS, THREADS, STEPS, HALF = 2, 64, 7, 16
 local HALVES = BLOCKS * THREADS // HALF
-local LOAD, STORE, SOME, ONE, WIDE, BYTE, TURN = 1, 2, 3, 4, 5, 6, 7
+local LOAD, STORE, SOME, ONE, WIDE, BYTE, TURN, TWICE, ON, FEW = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
 local QUARTER, MEET, WARP = 1, 2, 3
 
 local text = [==[
@@ -23,6 +23,13 @@ local text = [==[
       else if (op[k] == 5) sum += (int)((long long *)at)[(i ^ by[k]) % 8];
       else if (op[k] == 6) ((char *)at)[4 * i + by[k] % 4] = own;
       else if (op[k] == 7) at[i * 5 % 16] = own;
+      else if (op[k] == 8) at[i / 2] = own;
+      else if (op[k] == 9) at[(i ^ 1) + by[k]] = own;
+      else if (op[k] == 10) {
+        int *to = at + (i ^ 5);
+        sum += (int)(long long)to; // all lanes know where they would store
+        if (i < by[k]) *to = own;
+      }
       unsigned quarter = 0xffu << threadIdx.x / 8 % 4 * 8, half = 0xffffu << threadIdx.x / 16 % 2 * 16;
       if (meet[k]) __syncwarp(meet[k] == 1 ? quarter : meet[k] == 2 ? half : 0xffffffffu);
       BARRIER
@@ -62,6 +69,9 @@ local function touched(op, by, i)
   if op == WIDE then return 8 * ((i ~ by) % 8), 8, false end
   if op == BYTE then return 4 * i + by % 4, 1, true end
   if op == TURN then return 4 * (i * 5 % 16), 4, true end
+  if op == TWICE then return 4 * (i // 2), 4, true end
+  if op == ON then return 4 * ((i ~ 1) + by), 4, true end -- to the next line
+  if op == FEW then return 4 * (i ~ 5), i < by and 4 or 0, true end
   return 0, 0, false
 end
 
@@ -108,21 +118,50 @@ local function races(p)
   return false
 end
 
+-- What halves 0 and 1 do, step by step: { what, how, what they meet }, on the line of half 0; nothing where a step lacks.
+local function written(first, second)
+  local p = { op = {}, line = {}, by = {}, meet = {}, bar = {} }
+  for s = 0, STEPS - 1 do
+    for h = 0, HALVES - 1 do
+      local k, of = s * HALVES + h, ({ first, second })[h + 1] or {}
+      local step = of[s + 1] or {}
+      p.op[k], p.by[k], p.meet[k], p.line[k] = step[1] or 0, step[2] or 0, step[3] or 0, h > 1 and h or 0
+    end
+    p.bar[s] = 0
+  end
+  return p
+end
+
 local function array(list) return gpu.array(table.move(list, 0, #list, 1, {})):to("int32") end
 
 for name, k in pairs(kernels) do
   t.test("random programs: " .. name, function()
-    local racing, count = 0, tonumber(os.getenv("LUNARRAY_PROGRAMS")) or t.brief(80, 25)
-    for n = 1, count do
-      local p = program(name == "blocks")
+    local function judge(p, what)
       local x, out = gpu.zeros(HALVES * 16, "int32"), gpu.zeros(BLOCKS * THREADS, "int32")
       local reports = gpu.check(function()
         k(BLOCKS, THREADS)(x, out, array(p.op), array(p.line), array(p.by), array(p.meet), array(p.bar), STEPS)
       end)
       local expected = races(p)
-      racing = racing + (expected and 1 or 0)
-      t.eq(#reports > 0, expected, ("program %d: %s"):format(n, reports[1] and reports[1].text or "nothing"))
+      t.eq(#reports > 0, expected, ("%s: %s"):format(what, reports[1] and reports[1].text or "nothing"))
       for _, r in ipairs(reports) do t.eq(r.kind, "race", r.text) end
+      return expected
+    end
+    local wrote, pass = { STORE, 3, MEET }, { 0, 0, WARP }
+    judge(written { wrote, { LOAD, 1 }, { LOAD, 9, QUARTER }, { STORE, 1 } }, "both of two loads count")
+    judge(written { wrote, { LOAD, 5 }, { STORE, 5 }, { LOAD, 6 } }, "a store behind a load of the same words")
+    judge(written { wrote, { LOAD, 5 }, { LOAD, 5, MEET }, { STORE, 2, MEET }, { LOAD, 0 } }, "a load again")
+    judge(written({ wrote, { LOAD, 5, WARP }, { LOAD, 5 } }, { {}, pass, {}, { STORE, 1 } }), "a load behind a barrier")
+    judge(written({ wrote, { LOAD, 5, WARP } }, { {}, pass, { STORE, 1, MEET }, { LOAD, 7 } }), "another half's turn")
+    judge(written { { STORE, 1 }, { STORE, 3 } }, "two stores without a meeting")
+    judge(written { wrote, { TWICE, 0, MEET } }, "a store of two lanes to each word")
+    judge(written({ { ON, 4 } }, { {}, { ONE, 18 } }), "a store to two lines")
+    judge(written({ wrote, { SOME, 3, MEET }, pass, { LOAD, 5 } }, { {}, {}, pass, {}, { LOAD, 5 } }), "loads by both")
+    judge(written({ { FEW, 3 } }, { {}, { ONE, 15 } }), "a store by some")
+    judge(written({ wrote, pass, { LOAD, 5 } }, { {}, pass, {}, { STORE, 1 } }), "a load behind the other half's barrier")
+    judge(written({ wrote, { LOAD, 5 } }, { {}, {}, { STORE, 1 } }), "another half without a turn")
+    local racing, count = 0, tonumber(os.getenv("LUNARRAY_PROGRAMS")) or t.brief(80, 25)
+    for n = 1, count do
+      racing = racing + (judge(program(name == "blocks"), "program " .. n) and 1 or 0)
     end
     t.eq(racing > count // 10 and racing < count - count // 10, true, ("%d of %d race"):format(racing, count))
   end)
