@@ -3,17 +3,16 @@
  * check_shadow.c, check_cell.c has the rule for what is a race, check_listed.c for a cell of which three records can't
  * tell, check_history.c keeps who touched that, check_readers.c who else may have read it, check_strips.c and
  * check_rows.c keep rows of global memory, check_half.c lines that half a warp hands words through, check_pairs.c and
- * check_words.c single cells, check_known.c sees where a
- * cell needs no list since what was done to it is known to whoever comes, check_mixed.c sees where one of a thread's is
- * not to stand for others, check_inputs.c and check_own.c, by what check_sums.c computes, know what needs no such
- * record, check_once.c and check_recall.c what needs it later, check_scope.c which atomics are
- * of block scope, check_heap.c follows malloc and free, check_shared.c,
- * check_near.c, check_parts.c and check_groups.c see what needs no closer look in shared memory, check_steady.c which
- * blocks need none, and check_even.c which need none in global memory, check_cluster.c sees what blocks of a cluster do
- * to each other, check_copies.c and check_bulk.c follow copies that are under way, check_texels.c what is touched by
- * textures and surfaces, check_sync.c keeps when threads met, check_order.c and check_seen.c who has seen what through
- * atomics, check_releases.c the same where that is too much, check_clocks.c who has waited for whom, check_phases.c
- * that at mbarriers, check_report.c collects what is found. */
+ * check_words.c single cells, check_known.c sees where a cell needs no list since what was done to it is known to
+ * whoever comes, check_mixed.c sees where one of a thread's is not to stand for others, check_inputs.c and check_own.c,
+ * by what check_sums.c computes, know what needs no such record, check_once.c and check_recall.c what needs it later,
+ * check_scope.c which atomics are of block scope, check_heap.c follows malloc and free, check_shared.c, check_near.c,
+ * check_parts.c and check_groups.c see what needs no closer look in shared memory, check_steady.c which blocks need
+ * none, and check_even.c which need none in global memory, check_cluster.c sees what blocks of a cluster do to each
+ * other, check_copies.c and check_bulk.c follow copies that are under way, check_texels.c what is touched by textures
+ * and surfaces, check_sync.c keeps when threads met, check_order.c and check_seen.c who has seen what through atomics,
+ * check_releases.c the same where that is too much, check_clocks.c who has waited for whom, check_phases.c that at
+ * mbarriers, check_report.c collects what is found. */
 #ifndef SIMT_CHECK_INSIDE_H
 #define SIMT_CHECK_INSIDE_H
 
