@@ -172,13 +172,13 @@
         break;                                                                                                         \
     }                                                                                                                  \
     DOTS_OF(name, inner)
-#define DOTS(name, T, FOUR_ROWS)                                                                                       \
+#define DOTS(name, T, BESIDE, FOUR_ROWS)                                                                               \
     static void name##_dots(const void *pa, int64_t line, const void *pb, int64_t step, void *pc, int64_t rows,        \
                             int64_t inner)                                                                             \
     {                                                                                                                  \
         const T *a = pa, *b = pb;                                                                                      \
         T *c = pc;                                                                                                     \
-        int64_t i = 0;                                                                                                 \
+        int64_t i = BESIDE(name);                                                                                      \
         switch (inner) {                                                                                               \
         case 2: CLOSE_DOTS_OF(name, T, 2)                                                                              \
         case 3: CLOSE_DOTS_OF(name, T, 3)                                                                              \
@@ -188,6 +188,10 @@
         default: FOUR_ROWS(name) DOTS_OF(name, inner)                                                                  \
         }                                                                                                              \
     }
+#define NONE_BESIDE(name) 0
+#define ROWS_BESIDE(name)                                                                                              \
+    step == 0 && inner > 4 && inner <= FEW_BESIDE ? name##_beside(pa, line, pb, pc, rows, inner) : 0
+#define FEW_BESIDE 16 /* elements of rows up to which those of some stay in the cache */
 #define ONE_BY_ONE(name)
 #define NO_COLUMNS(name)
 #define COLUMNS_BEFORE(name)                                                                                           \
@@ -276,20 +280,20 @@ static inline __attribute__((always_inline)) __m256 two_rows(const float *a, int
     ONE_WHOLE(name, T, W)                                                                                              \
     ROW_WHOLE(name, T)                                                                                                 \
     FEW_WHOLE(name, T)                                                                                                 \
-    DOTS(name, T, ONE_BY_ONE)                                                                                          \
+    DOTS(name, T, NONE_BESIDE, ONE_BY_ONE)                                                                             \
     MULTIPLY(name, T, W, NO_COLUMNS)
 #define REAL(name, T)                                                                                                  \
     ONE_REAL(name, T, double)                                                                                          \
     ROW_REAL(name, T)                                                                                                  \
     FOUR_REAL(name, T)                                                                                                 \
     FEW_REAL(name, T)                                                                                                  \
-    DOTS(name, T, FOUR_AT_ONCE)                                                                                        \
+    DOTS(name, T, NONE_BESIDE, FOUR_AT_ONCE)                                                                           \
     MULTIPLY(name, T, T, NO_COLUMNS)
 #define COMPLEX(name, T)                                                                                               \
     ONE_REAL(name, T, T)                                                                                               \
     ROW_WHOLE(name, T)                                                                                                 \
     FEW_WHOLE(name, T)                                                                                                 \
-    DOTS(name, T, ONE_BY_ONE)                                                                                          \
+    DOTS(name, T, ROWS_BESIDE, ONE_BY_ONE)                                                                             \
     MULTIPLY(name, T, T, COLUMNS_BEFORE)
 WHOLE(bits_8, uint8_t, uint32_t)
 WHOLE(bits_16, uint16_t, uint32_t)

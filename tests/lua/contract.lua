@@ -294,4 +294,28 @@ t.test("short rows on the host", function()
   t.same(gpu.ones(3, 0, "cpu"):matmul(gpu.ones(0, "cpu")):totable(), { 0, 0, 0 })
 end)
 
+t.every("short rows of complex numbers times a vector, for some of which there are registers", function(device)
+  for _, dtype in ipairs { "complex64", "complex128" } do
+    for _, rows in ipairs { 1, 2, 3, 4, 5, 7, 11 } do
+      for _, inner in ipairs { 2, 4, 5, 8, 13, 16, 17 } do
+        local k = gpu.range(1, rows * (inner + 3), "float64", device):reshape(rows, inner + 3)
+        local a = gpu.complex(k % 7 - 3, k % 5 - 2):to(dtype)[{ {}, { 2, inner + 1 } }]
+        local b = gpu.complex(gpu.range(1, inner, "float64", device) % 4, gpu.range(1, inner, "float64", device) % 3 - 1):to(dtype)
+        local want = {}
+        for i = 1, rows do
+          local re, im = 0, 0
+          for j = 1, inner do
+            local x, y = a[{ i, j }], b[j]
+            re, im = re + x.re * y.re - x.im * y.im, im + x.re * y.im + x.im * y.re
+          end
+          want[i] = gpu.complex(re, im)
+        end
+        local got = a:matmul(b)
+        for i = 1, rows do assert(got[i] == want[i], ("%s %d x %d, row %d"):format(dtype, rows, inner, i)) end
+        assert(a:clone():matmul(b):equal(got))
+      end
+    end
+  end
+end)
+
 t.done()
