@@ -32,11 +32,18 @@ test("turned matrices of all dtypes and shapes", function(device)
   for _, dtype in ipairs(dtypes) do
     for k, rows in ipairs(lengths) do
       local columns = lengths[#lengths + 1 - k]
-      for _, n in ipairs { columns, 64 } do
-        local a = made(device, dtype, rows, n)
-        each(a.T, a[{ {}, 1 }]:clone(), ("%s %d x %d"):format(dtype, n, rows))
+      for _, shape in ipairs { { rows, columns }, { rows, 64 }, { 64, rows } } do
+        local a = made(device, dtype, shape[1], shape[2])
+        each(a.T, a[{ {}, 1 }]:clone(), ("%s %d x %d"):format(dtype, shape[2], shape[1]))
       end
     end
+  end
+end)
+
+test("turned matrices of 5,120 bytes, behind which there is no more memory", function(device)
+  for dtype, columns in pairs { uint8 = 80, int16 = 40, float32 = 20, float64 = 10 } do
+    local a = made(device, dtype, 64, columns):clone()
+    each(a.T, a[{ {}, 1 }]:clone(), dtype)
   end
 end)
 
