@@ -204,7 +204,7 @@ struct block {
     bool learned;              /* one has seen something by that */
     bool order_apart;          /* its threads may have seen different things */
     struct glance glances[32]; /* the last, by warp */
-    struct table places;       /* what comes with values in its shared memory: check_order.c */
+    struct table places;       /* what comes with values in its shared memory: check_strong.c */
     struct table histories;    /* the lists of its cells: check_history.c */
     struct readers readers;    /* of global memory */
     bool meets_partly;         /* there were barriers of some warps or lanes, or waits at mbarriers */

@@ -10,9 +10,9 @@
  * check_parts.c and check_groups.c see what needs no closer look in shared memory, check_steady.c which blocks need
  * none, and check_even.c which need none in global memory, check_cluster.c sees what blocks of a cluster do to each
  * other, check_copies.c and check_bulk.c follow copies that are under way, check_texels.c what is touched by textures
- * and surfaces, check_sync.c keeps when threads met, check_order.c and check_seen.c who has seen what through atomics,
- * check_releases.c the same where that is too much, check_clocks.c who has waited for whom, check_phases.c that at
- * mbarriers, check_report.c collects what is found. */
+ * and surfaces, check_sync.c keeps when threads met, check_order.c, check_strong.c and check_seen.c who has seen what
+ * through atomics, check_releases.c the same where that is too much, check_clocks.c who has waited for whom,
+ * check_phases.c that at mbarriers, check_report.c collects what is found. */
 #ifndef SIMT_CHECK_INSIDE_H
 #define SIMT_CHECK_INSIDE_H
 
@@ -128,7 +128,7 @@ struct simt_check {
     } order[LOG_STRIPES];
     pthread_mutex_t scoped_lock;
     struct table scoped_words; /* of global memory */
-    _Atomic uint64_t *spots;   /* where something was released, by number: check_order.c; NULL: nothing is */
+    _Atomic uint64_t *spots;   /* where something was released, by number: check_strong.c; NULL: nothing is */
     _Atomic uint32_t seen_work, seen_wide; /* check_seen.c */
     _Atomic bool coarse;                   /* order goes by numbers from now on */
     /* releases: by an atomic or volatile write behind a fence */

@@ -14,10 +14,10 @@ struct knower { /* lanes of a warp */
     uint64_t at;
     unsigned warp, lane;
     uint32_t met, warp_met;
-    const uint32_t *warps;        /* by warp: before when all is ordered before what this one does */
-    const uint32_t (*lanes)[32];  /* likewise, by lane and lane */
-    bool knows_more;              /* than these say */
-    const struct seen_set *knows; /* the lane: what is among that; NULL: nothing */
+    const uint32_t *warps;       /* by warp: before when all is ordered before what this one does */
+    const uint32_t (*lanes)[32]; /* likewise, by lane and lane */
+    bool knows_more;             /* than these say */
+    struct order *order;         /* the lane: what is among that; NULL: nothing */
 };
 
 bool simt_knows_some(const struct block *b, unsigned warp)
@@ -26,21 +26,30 @@ bool simt_knows_some(const struct block *b, unsigned warp)
 }
 
 /* `must`: it is to be found out. Else false may mean that this takes longer. */
-static inline bool is_behind(const struct knower *x, record r, record me, bool must)
+static __attribute__((noinline)) bool find_behind(const struct knower *x, record r, bool must)
 {
     const struct block *b = x->access->block;
-    unsigned thread = record_thread(r), lane = thread % SIMT_WARP, warp = thread / SIMT_WARP;
-    uint32_t time = record_time(r);
-    if (!r || !((r ^ me) & WHO_MASK)) return true;
+    const unsigned thread = record_thread(r), lane = thread % SIMT_WARP, warp = thread / SIMT_WARP;
+    const uint32_t time = record_time(r);
     if ((r ^ x->id) < BLOCK_SPAN) {
         if (warp != x->warp ? time < x->warps[warp] : time < x->warp_met) return true;
         if (warp == x->warp && time < simt_lane_seen(x->lanes, x->lane, lane)) return true;
         if (time < x->met) return true;
     }
     if (!x->knows_more) return false;
-    if (x->knows && seen_lately(x->knows, r)) return true;
-    return must ? simt_check_ordered(b, r, x->warp, x->lane, x->at)
-                : simt_check_surely_ordered(b, r, x->warp, x->lane, x->at);
+    bool found = x->order && x->order->knows && seen_lately(x->order->knows, r);
+    if (!found)
+        found = must ? simt_check_ordered(b, r, x->warp, x->lane, x->at)
+                     : simt_check_surely_ordered(b, r, x->warp, x->lane, x->at);
+    /* Of strong accesses not all that have the record may be: it may have been found so where this one is. */
+    if (found && x->order && !b->check->sites[record_site(r)].strong) x->order->behind_it = r;
+    return found;
+}
+
+static inline __attribute__((always_inline)) bool is_behind(const struct knower *x, record r, record me, bool must)
+{
+    if (!r || !((r ^ me) & WHO_MASK) || (x->order && x->order->behind_it == r)) return true;
+    return find_behind(x, r, must);
 }
 
 /* As the thread's own since it met others last. */
@@ -240,6 +249,36 @@ uint32_t simt_race_met(const struct access *a, uint32_t m)
     return touch_groups(&x, m);
 }
 
+/* What is looked at and changed of lanes' lines, which other host threads may have touched last; it takes long if they
+ * are many. One of those may change a line just now: this changes nothing. */
+static __attribute__((no_sanitize_thread)) void fetch_words(const struct access *a, uint32_t m)
+{
+    uint32_t apart = 0;
+    uint64_t last = 0;
+    EACH_LANE(l, m)
+    {
+        apart |= (uint32_t)(a->at[l] / LINE != last) << l;
+        last = a->at[l] / LINE;
+    }
+    if (lane_count(apart) <= FEW) return;
+    EACH_LANE(lane, apart)
+    {
+        struct line *l = global_line(a, a->at[lane]);
+        if (!l) return;
+        fetch_to_write(lock_of(l));
+        __builtin_prefetch(&strips_of(l)->cells);
+    }
+    EACH_LANE(lane, apart)
+    {
+        const record *words = strips_of(global_line(a, a->at[lane]))->cells.writes;
+        if (!words) continue;
+        words += a->at[lane] % LINE / 4;
+        fetch_to_write(words);
+        fetch_to_write(words + LINE / 4);
+        fetch_to_write(words + 2 * (LINE / 4));
+    }
+}
+
 uint32_t simt_race_known(const struct access *a, uint32_t m)
 {
     struct simt_check *c = a->check;
@@ -250,12 +289,14 @@ uint32_t simt_race_known(const struct access *a, uint32_t m)
     bool looks = false;
     if (!is_plain(a) || a->block->now == LAST_TIME) return m;
     struct knower x = knower_of(a);
+    struct order *of = a->block->order ? a->block->order + x.warp * SIMT_WARP : NULL;
     const struct now now = now_of(a, false);
+    if (c->parallel) fetch_words(a, m);
     EACH_LANE(lane, m)
     {
         x.lane = lane;
         x.at = a->at[lane];
-        if (a->block->order) x.knows = a->block->order[x.warp * SIMT_WARP + lane].knows;
+        if (of) x.order = &of[lane];
         if (!held || x.at / LINE != number) {
             struct line *l = global_line(a, x.at);
             if (!made(a, l != NULL)) break;

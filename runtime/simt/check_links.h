@@ -40,6 +40,14 @@ static inline uint32_t count_of(const struct seen_set *s)
     return count ? count : link_of(s)->count;
 }
 
+/* It is held, or more is said, soon. */
+static inline void simt_seen_fetch(const struct seen_set *s)
+{
+    const struct link *k = link_of(s);
+    fetch_to_write(k);
+    fetch_to_write(k->items + (uintptr_t)s % LINK_BYTES);
+}
+
 /* The first so many items of a link, or a link that stays as it is. */
 static inline struct seen_set *set_of(struct link *k, uint32_t count)
 {
@@ -64,6 +72,12 @@ static inline bool remove_holders(struct link *k, uint32_t n)
     uint32_t left = atomic_load_explicit(&k->holders, memory_order_relaxed) - n;
     atomic_store_explicit(&k->holders, left, memory_order_relaxed);
     return !left;
+}
+
+/* Does it tell of this block alone? */
+static inline bool simt_seen_only(const struct seen_set *s, unsigned block)
+{
+    return !s || link_of(s)->block == block;
 }
 
 #define LATELY 3

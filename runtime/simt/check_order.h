@@ -27,8 +27,6 @@ void simt_seen_add(struct simt_check *c, struct seen_set **to, const uint64_t *i
 /* The same of at least one item, none of which it says. */
 void simt_seen_extend(struct simt_check *c, struct seen_set **to, const uint64_t *items, size_t n);
 void simt_seen_join(struct simt_check *c, struct seen_set **to, struct seen_set *more);
-/* Does it tell of this block alone? */
-bool simt_seen_only(const struct seen_set *s, unsigned block);
 /* By keys, the latest of each; how many are left. */
 size_t simt_seen_sort(uint64_t *items, size_t n);
 /* Does it say so of what the record tells: in general, or as a strong access to the object? 0: in general. `near`:
@@ -43,16 +41,13 @@ struct behind {                /* its last fence, of a reach */
 };
 struct order { /* of a thread */
     struct seen_set *knows;
+    record behind_it;  /* what was found to be ordered before what it does, as it stays; 0: nothing yet */
+    uint32_t as_known; /* reaches, from bit 0 on, of which `fenced` is what it knows, and need not be held, too */
     struct behind behind[MOST_REACHES];
 };
 
-/* Of global memory the spot is the address; of a block's shared memory this; 0: none. */
-uint64_t simt_order_spot(const struct block *owner, uint64_t offset);
-/* A strong access of lanes m, which are taken out: it is looked at and done. */
-enum event simt_order_strong(struct access *a, uint32_t *m);
 /* Has the thread seen, by what it read, what the record says? */
 bool simt_order_seen(const struct block *b, record r, unsigned thread, uint64_t spot, bool near);
-struct seen_set *simt_order_knows(const struct block *b, unsigned thread);
 void simt_order_learn(struct block *b, unsigned thread, struct seen_set *s);
 /* Theirs come behind what they have seen so far. */
 void simt_order_fence(struct block *b, unsigned warp, uint32_t m, unsigned reach);
@@ -65,6 +60,40 @@ void simt_order_pass(const struct block *b, struct block *to);
 void simt_order_start(struct block *b); /* a block begins */
 void simt_order_free(struct block *b);
 void simt_order_end(struct simt_check *c);
+
+static inline struct seen_set *simt_order_knows(const struct block *b, unsigned thread)
+{
+    return b->order ? b->order[thread].knows : NULL;
+}
+
+/* NULL: no memory. */
+static inline struct order *simt_order_of(struct block *b, unsigned thread)
+{
+    if (!b->order) simt_check_want(b, &b->order, b->worker->warp_count * SIMT_WARP, sizeof *b->order);
+    return b->order ? &b->order[thread] : NULL;
+}
+
+static inline struct seen_set *simt_order_fenced(const struct order *o, unsigned reach)
+{
+    return o->as_known >> (reach - 1) & 1 ? o->knows : o->behind[reach - 1].fenced;
+}
+
+/* Before it comes to know something else. */
+static inline void simt_order_keep_fenced(struct order *o)
+{
+    for (unsigned r = 0; o->as_known; r++, o->as_known >>= 1)
+        if (o->as_known & 1) simt_seen_hold(&o->behind[r].fenced, o->knows);
+}
+
+/* ---- check_strong.c ---- */
+/* Of global memory the spot is the address; of a block's shared memory this; 0: none. */
+uint64_t simt_order_spot(const struct block *owner, uint64_t offset);
+/* A strong access of lanes m, which are taken out: it is looked at and done. */
+enum event simt_order_strong(struct access *a, uint32_t *m);
+/* The number of what a strong access to so many bytes goes to, made when something is released there; 0: nothing was.
+ * In a table with little room left some share one. */
+unsigned simt_order_object(const struct simt_check *c, uint64_t spot, unsigned bytes, bool make);
+void simt_places_empty(struct table *t); /* nothing comes from any place */
 
 /* ---- check_releases.c ---- */
 /* What lanes m of a strong access touch. */

@@ -81,6 +81,17 @@ static inline void store_of_kernel(char *to, const void *from, size_t bytes)
     memcpy(to, from, bytes);
 }
 
+/* Has the processor fetch what is written soon, which another one may have. Many at once take not much longer than one.
+ */
+static inline void fetch_to_write(const void *p)
+{
+#if defined __x86_64__ /* for __builtin_prefetch, compilers want to know that there is such an instruction */
+    __asm__ volatile("prefetchw %0" : : "m"(*(const char *)p));
+#else
+    __builtin_prefetch(p, 1);
+#endif
+}
+
 /* Spreads a place over the upper bits, which tables of places and their stripes go by. */
 static inline uint64_t mixed(uint64_t key)
 {

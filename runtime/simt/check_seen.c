@@ -376,16 +376,15 @@ static struct link *list_of(struct simt_check *c, const struct gathering *g)
     return list;
 }
 
-/* A list, which its maker holds, of what a link is upon, and of some of its own items if that is not NULL. NULL: it is
- * made of more than that, or there is no memory. */
-static struct link *make_list(struct simt_check *c, struct link *k, struct seen_set *own, size_t most)
+/* A list, which its maker holds, of what a link is upon. NULL: it is made of more than that, or there is no memory. */
+static struct link *make_list(struct simt_check *c, struct link *k, size_t most)
 {
     struct gathering g;
     struct link *list = NULL;
     memset(&g, 0, offsetof(struct gathering, few));
     g.sets = g.few;
     g.room = sizeof g.few / sizeof *g.few;
-    if ((!own || take(&g, own)) && gather(c, &g, k, most)) list = list_of(c, &g);
+    if (gather(c, &g, k, most)) list = list_of(c, &g);
     if (g.count > FEW_SETS) atomic_fetch_add(&c->seen_wide, 1);
     count_work(c, list ? list->count : g.items);
     if (!list) k->deep = later(k->deep, 2 * k->depth);
@@ -397,7 +396,7 @@ static struct link *make_list(struct simt_check *c, struct link *k, struct seen_
     free(g.met.items);
     if (!list) return NULL;
     list->deep = later(list->deep, list->count < 4 * DEEP ? list->count / 4 : DEEP);
-    list->rank = own ? k->rank : k->rank - 1;
+    list->rank = k->rank - 1;
     list->block = block_of(list->items, list->count);
     return list;
 }
@@ -406,7 +405,7 @@ static struct link *make_list(struct simt_check *c, struct link *k, struct seen_
 static struct seen_set *list_below(struct simt_check *c, struct link *k)
 {
     struct seen_set *below = atomic_load_explicit(&k->below, memory_order_acquire);
-    struct link *list = below ? NULL : make_list(c, k, NULL, SIZE_MAX);
+    struct link *list = below ? NULL : make_list(c, k, SIZE_MAX);
     if (!list) return below;
     if (atomic_compare_exchange_strong(&k->below, &below, set_of(list, 0))) return set_of(list, 0);
     let_go_of(set_of(list, 0), 1);
@@ -417,7 +416,7 @@ static struct seen_set *list_below(struct simt_check *c, struct link *k)
 static void flatten(struct simt_check *c, struct link *k)
 {
     bool wide = atomic_load_explicit(&c->seen_wide, memory_order_relaxed) >= MOST_WIDE;
-    struct link *list = make_list(c, k, NULL, wide ? FEW_SETS : MOST_SETS), *base = link_of(k->base);
+    struct link *list = make_list(c, k, wide ? FEW_SETS : MOST_SETS), *base = link_of(k->base);
     struct seen_set *none = NULL, *all = list ? set_of(list, 0) : NULL;
     if (!list) return;
     list->stands_for = count_of(k->base);
@@ -448,28 +447,20 @@ static bool is_list(const struct seen_set *s, size_t most)
     return k->count && !k->base && k->count <= most;
 }
 
-static bool is_same(const struct link *k, const struct seen_set *list)
-{
-    const struct link *other = link_of(list);
-    return k->count == other->count && !memcmp(k->items, other->items, k->count * sizeof *k->items);
-}
-
-/* n items come to a list, or to nothing: those of another one, if that is not NULL. */
-static void copy(struct simt_check *c, struct seen_set **to, const uint64_t *items, size_t n, struct seen_set *list)
+/* n items come to a list, or to nothing. */
+static void copy(struct simt_check *c, struct seen_set **to, const uint64_t *items, size_t n)
 {
     const struct link *was = link_of(*to);
     struct link *k = new_link(c, n + (was ? was->count : 0), NULL, NULL);
     if (!k) return;
     k->count = merge(was ? was->items : items, was ? was->count : 0, items, n, k->items);
-    bool is_old = was && is_same(k, *to), is_more = list && is_same(k, list);
-    if (!is_old && !is_more) {
-        set_block(k, k->items, k->count);
-        simt_seen_let_go(to);
-        *to = set_of(k, 0);
+    if (was && k->count == was->count && !memcmp(k->items, was->items, k->count * sizeof *k->items)) {
+        free(k->memory);
         return;
     }
-    if (!is_old) simt_seen_hold(to, list);
-    free(k->memory);
+    set_block(k, k->items, k->count);
+    simt_seen_let_go(to);
+    *to = set_of(k, 0);
 }
 
 /* Is it one to whose items n more can come, of nothing but its block? Then they have their place behind them. */
@@ -488,13 +479,13 @@ static bool claim(struct link *k, uint32_t count, const uint64_t *items, size_t 
 void simt_seen_extend(struct simt_check *c, struct seen_set **to, const uint64_t *items, size_t n)
 {
     if (!*to || is_list(*to, FEW)) {
-        copy(c, to, items, n, NULL);
+        copy(c, to, items, n);
         return;
     }
     struct link *k = link_of(*to);
     uint32_t count = count_of(*to), room = LEAST_ROOM;
     if (claim(k, count, items, n)) {
-        memcpy(k->items + count, items, n * sizeof *items);
+        for (size_t j = 0; j < n; j++) k->items[count + j] = items[j]; /* they are few */
         *to = set_of(k, count + (uint32_t)n);
         return;
     }
@@ -520,27 +511,45 @@ void simt_seen_add(struct simt_check *c, struct seen_set **to, const uint64_t *i
     if (count) simt_seen_extend(c, to, few ? new : items, count);
 }
 
-/* A list of all that a set says, held. */
-static struct seen_set *all_of(struct simt_check *c, struct seen_set *s)
+/* All that a set of at most MOST_SMALL items says, in order; how many. It is upon no two others: of such ones a list is
+ * made. */
+static uint32_t collect(const struct seen_set *s, uint64_t to[MOST_SMALL])
 {
-    struct seen_set *all = NULL;
-    struct link *list = is_list(s, SIZE_MAX) ? NULL : make_list(c, link_of(s), s, MOST_SETS);
-    if (list) return set_of(list, 0);
-    if (is_list(s, SIZE_MAX)) simt_seen_hold(&all, s);
-    return all;
+    const struct link *list = NULL;
+    uint64_t others[MOST_SMALL];
+    size_t n = 0;
+    for (const struct link *k; s; s = base_of(k)) {
+        k = link_of(s);
+        if (k->count && !list)
+            list = k;
+        else
+            for (uint32_t j = 0; j < count_of(s); j++) others[n++] = k->items[j];
+    }
+    return merge(list ? list->items : others, list ? list->count : 0, others, simt_seen_sort(others, n), to);
+}
+
+/* Sets that cost little to copy. */
+static void join_small(struct simt_check *c, struct seen_set **to, struct seen_set *more)
+{
+    uint64_t was[MOST_SMALL], new[MOST_SMALL], both[2 * MOST_SMALL];
+    uint32_t n = collect(*to, was), m = collect(more, new), count = merge(was, n, new, m, both);
+    if (count == n && !memcmp(both, was, n * sizeof *was)) return;
+    const bool all = is_list(more, SIZE_MAX) && count == m && !memcmp(both, new, m * sizeof *new);
+    if (all) simt_seen_hold(to, more);
+    struct link *k = all ? NULL : new_link(c, count, NULL, NULL);
+    if (!k) return;
+    memcpy(k->items, both, count * sizeof *both);
+    k->count = count;
+    set_block(k, both, count);
+    simt_seen_let_go(to);
+    *to = set_of(k, 0);
 }
 
 /* Large sets, of which none is known to say all that the other does. */
 static void join_large(struct simt_check *c, struct seen_set **to, struct seen_set *more)
 {
     if (size_of(*to) + size_of(more) <= MOST_SMALL) {
-        struct seen_set *was = all_of(c, *to), *list = all_of(c, more);
-        if (was && list) {
-            simt_seen_hold(to, was);
-            copy(c, to, link_of(list)->items, count_of(list), list);
-        }
-        simt_seen_let_go(&was);
-        simt_seen_let_go(&list);
+        join_small(c, to, more);
         return;
     }
     struct link *k = new_link(c, LEAST_ROOM, *to, more);
@@ -587,9 +596,4 @@ bool simt_seen_has(struct simt_check *c, struct seen_set *s, record r, unsigned 
     if (found != ANSWER_OPEN || near) return found == ANSWER_YES;
     s = list_below(c, link_of(s));
     return !s || says_itself(s, &x);
-}
-
-bool simt_seen_only(const struct seen_set *s, unsigned block)
-{
-    return !s || link_of(s)->block == block;
 }

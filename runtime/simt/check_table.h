@@ -17,6 +17,12 @@ static inline uint64_t table_key(const struct table *t, size_t bytes, size_t k)
     return key;
 }
 
+/* Where a key is looked for first; there is room. */
+static inline char *table_home(const struct table *t, size_t bytes, uint64_t key)
+{
+    return t->items + (mixed(key) >> 32 & (t->room - 1)) * bytes;
+}
+
 /* Where the key is or would go; there is room. */
 static inline void *table_slot(const struct table *t, size_t bytes, uint64_t key)
 {

@@ -132,6 +132,12 @@ faulty("a chain whose fence comes before the wait", [[
   if (who == 2) { AWAIT(1, 1);
     out[0] = x[0]; }
 ]], race(1, "x[0]", 4))
+faulty("a chain whose fence comes between its waits", [[
+  if (who == 0) { __threadfence(); SAY(2, 1); x[0] = 1; __threadfence(); SET(0, 1); }
+  if (who == 1) { AWAIT(2, 1); __threadfence(); AWAIT(0, 1); SET(1, 1); }
+  if (who == 2) { AWAIT(1, 1);
+    out[0] = x[0]; }
+]], race(1, "x[0]", 4))
 faulty("a compare-and-swap that fails writes nothing", [[
   if (who == 0) { x[0] = 1; __threadfence(); atomicCAS(&flag[0], 5, 6); SAY(1, 1); }
   if (who == 1) { atomicAdd(&flag[0], 0); }

@@ -53,6 +53,104 @@ __global__ void used_again(int *data, int *flag, int *out) { // flags of one fen
   for (int i = 0; i < 3; i++) flag[i] = 0;
   *out = data[0];
 }
+__global__ void one_of_two(int *data, int *flag, int *out) { // flags by one line, of which one is waited for
+  if (threadIdx.x) return;
+  if (blockIdx.x == 0) {
+    __threadfence();
+    for (int i = 1; i >= 0; i--) SAY(i);
+    return;
+  }
+  AWAIT(0);
+  for (int i = 0; i < 2; i++) flag[i] = 0; // the second one behind nothing
+}
+__global__ void waits_long(int *data, int *flag, int *out) { // for a flag that another block stores to by the way
+  if (threadIdx.x) return;
+  if (blockIdx.x == 0) {
+    AWAIT(1);
+    *out = data[0];
+    return;
+  }
+  for (int i = 0; i < 1000; i++) SAY(2);
+  flag[1] = 0; // behind nothing
+  for (int i = 0; i < 1000; i++) SAY(2);
+  release(data, flag, 0);
+  SAY(1);
+}
+__global__ void looks_twice(int *data, int *flag, int *out) { // by one instruction, on both sides of a fence
+  if (threadIdx.x) return;
+  if (blockIdx.x == 1) {
+    AWAIT(1);
+    flag[0] = 1; // the second look is behind nothing
+    return;
+  }
+  int sum = 0;
+#pragma unroll 1
+  for (int i = 0; i < 2; i++) {
+    sum += *(volatile int *)&flag[0];
+    __threadfence();
+    SAY(1 + i);
+  }
+  *out = sum;
+}
+// A fence, then more comes to be known, by a meeting or a phase, then the flag: it says nothing of that.
+__device__ void two_flags_of(int *data, int *flag) {
+  if (threadIdx.x) return;
+  __threadfence();
+  SAY(2);
+  release(data, flag, 0);
+}
+__device__ void reads_flag(int *data, int *flag, int *out) {
+  if (threadIdx.x) return;
+  AWAIT(1);
+  *out = data[0]; // behind nothing
+}
+__global__ void fence_and_meeting(int *data, int *flag, int *out) {
+  if (blockIdx.x == 0) return two_flags_of(data, flag);
+  if (blockIdx.x == 2) return reads_flag(data, flag, out);
+  if (threadIdx.x == 0) { AWAIT(2); __threadfence(); }
+  if (threadIdx.x == 1) AWAIT(0);
+  __syncwarp();
+  if (threadIdx.x == 0) SAY(1);
+}
+__global__ void fence_and_phase(int *data, int *flag, int *out) {
+  __shared__ u64 bar;
+  if (blockIdx.x == 0) return two_flags_of(data, flag);
+  if (blockIdx.x == 2) return reads_flag(data, flag, out);
+  if (threadIdx.x == 0) begin(&bar, 1);
+  __syncthreads();
+  if (threadIdx.x == 0) { AWAIT(2); __threadfence(); wait(&bar, 0); SAY(1); }
+  if (threadIdx.x == 32) {
+    AWAIT(0);
+    asm volatile("{ .reg .b64 t; mbarrier.arrive.shared.b64 t, [%0]; }" :: "r"(at(&bar)) : "memory");
+  }
+}
+__global__ void fence_before_phase(int *data, int *flag, int *out) { // of all the block: what came before goes with it
+  __shared__ u64 bar;
+  if (blockIdx.x == 1) {
+    if (threadIdx.x == 0) { AWAIT(1); *out = data[0]; }
+    return;
+  }
+  if (threadIdx.x == 0) begin(&bar, 64);
+  __syncthreads();
+  if (threadIdx.x == 32) { data[0] = 1; __threadfence(); SAY(0); }
+  if (threadIdx.x == 0) { AWAIT(0); __threadfence(); }
+  asm volatile("{ .reg .b64 t; mbarrier.arrive.shared.b64 t, [%0]; }" :: "r"(at(&bar)) : "memory");
+  wait(&bar, 0);
+  if (threadIdx.x == 0) SAY(1);
+}
+__global__ void others_knew(int *data, int *flag, int *out) { // and this block's threads do not
+  if (threadIdx.x) return;
+  if (blockIdx.x == 0) return release(data, flag, 0);
+  int sum = 0;
+  if (blockIdx.x == 1) {
+    AWAIT(0);
+    sum += data[0]; // more than once, as the second time it is less to look at
+    __threadfence();
+    sum += data[0];
+    __threadfence();
+  }
+  out[blockIdx.x] = sum + data[0]; // or behind nothing
+}
 __global__ void two_fences(int *data, int *flag, int *out) {
   if (threadIdx.x) return;
   if (blockIdx.x == 0) {
@@ -209,6 +307,7 @@ clean("an mbarrier for half a warp", t.list(128, function(i) return 31 - i % 32 
   k.phase_of_half(4, 64)(out)
   return out
 end)
+clean("a fence, then a phase of the whole block", { 1 }, function() return run("fence_before_phase", 1, 2, 64) end)
 -- Is there a race where the source says so, and how many others?
 local function races(name, others, f)
   t.test(name, function()
@@ -225,6 +324,12 @@ local function races(name, others, f)
 end
 races("what lanes of other blocks knew is over", 0, function() k.last_races(16, 32)(0, ints(1024)) end)
 races("and where they were gone through once more", 1, function() k.last_races(16, 32)(1, ints(1024)) end)
+races("of two flags one that nobody waited for", 0, function() run("one_of_two", 1, 2) end)
+races("what comes to be known by a meeting behind the fence", 0, function() run("fence_and_meeting", 1, 3) end)
+races("what comes to be known by a phase behind the fence", 0, function() run("fence_and_phase", 1, 3, 64) end)
+races("what a block before knew", 0, function() run("others_knew", 3, 3) end)
+races("a flag that is looked at again behind a fence", 0, function() run("looks_twice", 1, 2) end)
+races("a flag that is stored to while it is waited for", 0, function() run("waits_long", 1, 2) end)
 races("half of a warp that does not meet", 0, function()
   k.one_half_meets(1, 32)(gpu.array({ 0xffff, 0xffff0000 }, "uint32"), ints(32))
 end)

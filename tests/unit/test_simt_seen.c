@@ -1,6 +1,6 @@
 /* Sets of what threads have seen: whatever is added and joined, in whichever order, they say what tables say in which
  * every time has its place; and one that others share stays as it is. */
-#include "runtime/simt/check_order.h"
+#include "runtime/simt/check_links.h"
 #include "tests/unit/test.h"
 
 enum { BLOCKS = 3, THREADS = 64, OBJECTS_SEEN = 3, SETS = 8, STEPS = 20000 };
