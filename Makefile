@@ -351,16 +351,17 @@ uninstall:
 
 # ---- a folder that runs on another Linux of this processor's kind: glibc and the NVIDIA driver are all it takes from there
 BUNDLE := $(BUILD)/bundle
+BUNDLED := $(filter-out %/lunarray.so,$(PRODUCTS)) # a stock Lua is not there
 NOT_BUNDLED := linux-vdso|ld-linux|libc\.so|libm\.so|libpthread|libdl|librt
 bundle: all
 	@rm -rf $(BUNDLE) && mkdir -p $(BUNDLE)/lib $(BUNDLE)/tests
-	@cp $(PRODUCTS) $(BUNDLE)/
+	@cp $(BUNDLED) $(BUNDLE)/
 	@cp -r tests/lua tests/simt tests/gpu $(BUNDLE)/tests/ && cp -r tutorials $(BUNDLE)/ && cp LICENSE README.md $(BUNDLE)/
 	@install -m 755 tests/gpu/gpu-check $(BUNDLE)/gpu-check
 	@for l in $$(ldconfig -p | awk '/libzmq.so.5 |libopenblas.so.0 |libpng16.so.16 |libz.so.1 / {print $$NF}'); do cp -L $$l $(BUNDLE)/lib/; done
 	@for f in $(BUNDLE)/lunarray $(BUNDLE)/lib/*.so*; do ldd $$f; done | awk '/=> \// {print $$3}' | sort -u | \
 	  grep -vE '/($(NOT_BUNDLED))' | xargs -I{} cp -L -n {} $(BUNDLE)/lib/
-	@for f in $(BUNDLE)/lib/*; do chmod u+w $$f; done; strip $(BUNDLE)/lib/* $(patsubst $(BUILD)/%,$(BUNDLE)/%,$(PRODUCTS)) 2>/dev/null; true
+	@for f in $(BUNDLE)/lib/*; do chmod u+w $$f; done; strip $(BUNDLE)/lib/* $(patsubst $(BUILD)/%,$(BUNDLE)/%,$(BUNDLED)) 2>/dev/null; true
 	@echo "$(BUNDLE): $$(du -sh $(BUNDLE) | cut -f1)"
 # Runs an existing bundle as it is: the GPU machine may lack what building one needs.
 gpu-check:
