@@ -104,7 +104,7 @@ static enum rt_status make_options(const struct rt_program *p, const struct rt_n
     if (p->names_std) o->list[o->count++] = "--pre-include=" RT_PRELUDE_STD_NAME;
     o->list[o->count++] = "-I.";
     if (!has_option(p, "--std", "-std")) o->list[o->count++] = "--std=c++17";
-    if (p->hurried && info->major * 10 + info->minor >= 129) o->list[o->count++] = "--Ofast-compile=max";
+    if (p->hurried && info->major * 10 + info->minor >= 129) o->list[o->count++] = "--Ofast-compile=mid";
     add_include_paths(o);
     if (p->option_count > MAX_OPTIONS - o->count) return rt_fail(e, RT_INVALID, "more than %d options", MAX_OPTIONS);
     for (size_t i = 0; i < p->option_count; i++) {
