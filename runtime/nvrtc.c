@@ -59,8 +59,9 @@ static void open_builtins(const struct rt_library *l)
  * Of a compilation 8 ms are the front end, the rest is the optimiser: 1 to 5 ms a kernel. No option that leaves the
  * code as it is makes either shorter but --minimal (below): --split-compile takes a tenth from eleven kernels and adds
  * to one, precompiled headers add to the first; an older architecture is no faster, and 12.0 takes 1.6 times as long.
- * --Ofast-compile, by which code is slower, leaves 20 of 34 ms of a deviation's kernel with mid and 16 with max; but what
- * max makes calls all functions and keeps variables in memory, and took hundreds of times as long for a matrix product.
+ * --Ofast-compile, by which code is slower, leaves 20 of 34 ms of a deviation's kernel with mid and 16 with max; but
+ * what max makes calls all functions and keeps variables in memory, and took hundreds of times as long for a matrix
+ * product.
  */
 static enum rt_status open_entries(struct rt_error *e)
 {
