@@ -172,33 +172,34 @@ static void swap_axes(struct rt_array *a, int i, int j)
     a->strides[j] = stride;
 }
 
-/* Puts the axes of the leaves' rows, which are those of the values, in the order that they have in memory; on the host
- * they run upwards, too. */
-static void sort_row(struct kn_reducer *r)
+/* Puts an array's axes in the order that they have in memory, upwards too if that is wanted; and those of a reducer's
+ * leaves' rows (or NULL), which are the same ones, with them. */
+static void order_axes(struct rt_array *a, struct kn_reducer *r, bool upwards)
 {
-    struct rt_array *row = &r->row;
-    const bool host = !kn_runs_generated(rt_array_device(&r->leaves[0].row));
-    for (int i = 0; i < row->ndim; i++) {
-        if (host) {
-            turn_up(row, i);
-            for (int k = 0; k < r->program.leaves; k++) turn_up(&r->leaves[k].row, i);
+    const int leaves = r ? r->program.leaves : 0;
+    for (int i = 0; i < a->ndim; i++) {
+        if (upwards) {
+            turn_up(a, i);
+            for (int k = 0; k < leaves; k++) turn_up(&r->leaves[k].row, i);
         }
-        for (int j = i; j > 0 && outwards(row->strides[j]) > outwards(row->strides[j - 1]); j--) {
-            swap_axes(row, j, j - 1);
-            for (int k = 0; k < r->program.leaves; k++) swap_axes(&r->leaves[k].row, j, j - 1);
+        for (int j = i; j > 0 && outwards(a->strides[j]) > outwards(a->strides[j - 1]); j--) {
+            swap_axes(a, j, j - 1);
+            for (int k = 0; k < leaves; k++) swap_axes(&r->leaves[k].row, j, j - 1);
         }
     }
+}
+
+/* The axes of the leaves' rows are those of the values; on the host they run upwards. */
+static void sort_row(struct kn_reducer *r)
+{
+    order_axes(&r->row, r, !kn_runs_generated(rt_array_device(&r->leaves[0].row)));
     for (int k = 0; k < r->program.leaves; k++) r->leaves[k].rows.offset = r->leaves[k].row.offset;
 }
 
 void kn_memory_order(const struct rt_array *a, struct rt_array *out)
 {
     *out = *a;
-    for (int i = 0; i < out->ndim; i++) {
-        turn_up(out, i);
-        for (int j = i; j > 0 && outwards(out->strides[j]) > outwards(out->strides[j - 1]); j--)
-            swap_axes(out, j, j - 1);
-    }
+    order_axes(out, NULL, true);
 }
 
 /* Whether a stored array's rows are combined many at a time. r has its types. */
