@@ -1,22 +1,9 @@
 /* Machine code for chains of operations, beside the same computed one element and one operation at a time; and programs
  * with it, beside the same by loops. */
-#include <math.h>
-#include <stdlib.h>
-#include <unistd.h>
-#include "kernels/code.h"
-#include "runtime/host.h"
-#include "runtime/x86.h"
+#include "tests/unit/chains.h"
 #include "tests/unit/guarded.h"
-#include "tests/unit/reference.h"
 
 #define MOST 150 /* elements */
-
-static uint64_t state = 1;
-static unsigned below(unsigned n)
-{
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (unsigned)(state >> 33) % n;
-}
 
 static double any_number(void)
 {
@@ -239,30 +226,6 @@ static void check_chain(const struct kn_chain *c, kn_code_loop *run, int bits, u
             FAIL("seed %llu: written outside", (unsigned long long)seed);
 }
 
-static void check_chains(int bits, int most_inputs, int most_items, int rounds, int least_compiled)
-{
-    int compiled = 0;
-    for (int round = 0; round < rounds; round++) {
-        const uint64_t seed = state;
-        const struct kn_chain c = any_chain(most_inputs, most_items);
-        size_t size;
-        kn_code_loop *run = kn_chain_compile(&c, bits, &size);
-        if (!run) continue;
-        compiled++;
-        for (int k = 0; k < 3; k++) check_chain(&c, run, bits, seed);
-        uint8_t *code;
-        memcpy(&code, &run, sizeof code);
-        x86_uninstall(code, size);
-    }
-    if (compiled < least_compiled) FAIL("only %d of %d chains have code", compiled, rounds);
-}
-
-static void start(void)
-{
-    if (rt_host_level() < RT_V3) SKIP("a processor without AVX2");
-    state = 1;
-}
-
 TEST(chains_by_avx2)
 {
     start();
@@ -279,13 +242,6 @@ TEST(chains_by_avx512)
 }
 
 /* ---- programs ---- */
-
-static int node_of(struct kn_program *p, enum kn_op op, int a, int b, int c)
-{
-    int node;
-    OK(kn_program_op(p, op, (int[]){a, b, c}, &node, e));
-    return node;
-}
 
 /* (x + row) * 2 - exp(x - y) * 2, where it is above y, else the square root of |y|: groups with and without others
  * between them, a row that is repeated, a number that two have, and values that are wanted twice. */

@@ -1,20 +1,8 @@
 /* Machine code for chains of integers, beside the same computed one element and one operation at a time; and programs
  * with it, beside the same by loops. */
-#include <stdlib.h>
-#include <string.h>
-#include "kernels/code.h"
-#include "runtime/host.h"
-#include "runtime/x86.h"
-#include "tests/unit/reference.h"
+#include "tests/unit/chains.h"
 
 #define MOST 300 /* elements */
-
-static uint64_t state = 1;
-static unsigned below(unsigned n)
-{
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (unsigned)(state >> 33) % n;
-}
 
 static const enum rt_dtype types[] = {RT_INT8, RT_UINT8, RT_INT16, RT_UINT16, RT_INT32, RT_UINT32};
 static const enum kn_op of_numbers[] = {KN_ADD,  KN_SUB,  KN_MUL,    KN_BITWISE_AND, KN_BITWISE_OR, KN_BITWISE_XOR,
@@ -178,31 +166,6 @@ static void check_chain(const struct kn_chain *c, kn_code_loop *run, int bits, u
         if ((p < at || p >= end) && *p != 0x55) FAIL("seed %llu: written outside", (unsigned long long)seed);
 }
 
-static void check_chains(int bits, int most_inputs, int most_items, int rounds, int least_compiled)
-{
-    int compiled = 0;
-    for (int round = 0; round < rounds; round++) {
-        const uint64_t seed = state;
-        const struct kn_chain c = any_chain(most_inputs, most_items);
-        size_t size;
-        kn_code_loop *run = kn_chain_compile(&c, bits, &size);
-        if (!run) continue;
-        compiled++;
-        for (int k = 0; k < 3; k++) check_chain(&c, run, bits, seed);
-        uint8_t *code;
-        memcpy(&code, &run, sizeof code);
-        x86_uninstall(code, size);
-    }
-    if (compiled < least_compiled) FAIL("only %d of %d chains have code", compiled, rounds);
-}
-
-static void start(void)
-{
-    const char *seed = getenv("LUNARRAY_SEED");
-    if (rt_host_level() < RT_V3) SKIP("a processor without AVX2");
-    state = seed ? strtoull(seed, NULL, 10) : 1;
-}
-
 TEST(chains_by_avx2)
 {
     start();
@@ -219,13 +182,6 @@ TEST(chains_by_avx512)
 }
 
 /* ---- programs ---- */
-
-static int node_of(struct kn_program *p, enum kn_op op, int a, int b, int c)
-{
-    int node;
-    OK(kn_program_op(p, op, (int[]){a, b, c}, &node, e));
-    return node;
-}
 
 /* What becomes of a game of life's cells, and where x is above y, |x - row| * 2 in float32: groups of two types, a row
  * that is repeated, a truth made a number, and reductions, in whose blocks integers are wider. */

@@ -1,29 +1,20 @@
 /* Products that cuBLAS is asked for, with a stand-in for it (tests/driver/cublas.c) over the software GPU's libcuda:
  * every layout that numpy-like views give, batches, dtypes; what it can't do is left to the generated kernel. */
-#include <dlfcn.h>
-#include <limits.h>
-#include <stdlib.h>
-#include <unistd.h>
 #include "kernels/matmul.h"
+#include "tests/unit/built.h"
 #include "tests/unit/reference.h"
 
-/* The GPU, with both libraries below the folder build/ that this program is in. */
+#define STAND_IN "tests/driver/libcublas.so.13"
+
+/* The GPU, and how many products the stand-in was asked for. */
 static struct rt_device *start(int **products)
 {
-    char self[PATH_MAX], path[PATH_MAX + 64];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    CHECK(n > 0);
-    self[n] = '\0';
-    for (int up = 0; up < 3; up++) *strrchr(self, '/') = '\0'; /* tests/unit/test_cublas */
-    snprintf(path, sizeof path, "%s/libcuda-simt.so", self);
-    setenv("LUNARRAY_CUDA", path, 1);
-    snprintf(path, sizeof path, "%s/tests/driver/libcublas.so.13", self);
-    setenv("LUNARRAY_CUBLAS", path, 1);
+    setenv("LUNARRAY_CUDA", built("libcuda-simt.so"), 1);
+    setenv("LUNARRAY_CUBLAS", built(STAND_IN), 1);
     struct rt_error e = {0};
     struct rt_device *d = rt_device_open("cuda", &e);
     if (!d) FAIL("%s", e.text);
-    void *library = dlopen(path, RTLD_NOW);
-    *products = library ? dlsym(library, "stand_in_products") : NULL;
+    *products = dlsym(built_library(STAND_IN), "stand_in_products");
     if (!*products) FAIL("%s", dlerror());
     return d;
 }

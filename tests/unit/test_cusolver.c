@@ -1,37 +1,29 @@
 /* Matrices that cuSOLVER is asked to factor, with a stand-in for it (tests/driver/cusolver.c) over the software GPU's
  * libcuda: factors of every dtype, tall, wide, in batches, transposed, beside their host's; what cuSOLVER can't do, and
  * what fails there, is the host's. */
-#include <dlfcn.h>
-#include <limits.h>
-#include <stdlib.h>
-#include <unistd.h>
 #include "kernels/linalg.h"
 #include "runtime/library.h"
+#include "tests/unit/built.h"
 #include "tests/unit/reference.h"
+
+#define STAND_IN "tests/driver/libcusolver.so.12"
 
 static const enum rt_dtype dtypes[] = {RT_FLOAT32, RT_FLOAT64, RT_COMPLEX64, RT_COMPLEX128, RT_FLOAT16};
 static int *factorings, *failure;
 
-/* The GPU, with both libraries below the folder build/ that this program is in. */
+/* The GPU; what the stand-in was asked for, and is to fail with, is known from then on. */
 static struct rt_device *start(void)
 {
-    char self[PATH_MAX], path[PATH_MAX + 64];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     if (!rt_library_find(RT_LIB_OPENBLAS)->path) SKIP("no OpenBLAS");
-    CHECK(n > 0);
-    self[n] = '\0';
-    for (int up = 0; up < 3; up++) *strrchr(self, '/') = '\0'; /* tests/unit/test_cusolver */
-    snprintf(path, sizeof path, "%s/libcuda-simt.so", self);
-    setenv("LUNARRAY_CUDA", path, 1);
+    setenv("LUNARRAY_CUDA", built("libcuda-simt.so"), 1);
     setenv("LUNARRAY_CUBLAS", "none", 1);
-    snprintf(path, sizeof path, "%s/tests/driver/libcusolver.so.12", self);
-    setenv("LUNARRAY_CUSOLVER", path, 1);
+    setenv("LUNARRAY_CUSOLVER", built(STAND_IN), 1);
     struct rt_error e = {0};
     struct rt_device *d = rt_device_open("cuda", &e);
     if (!d) FAIL("%s", e.text);
-    void *library = dlopen(path, RTLD_NOW);
-    factorings = library ? dlsym(library, "stand_in_factorings") : NULL;
-    failure = library ? dlsym(library, "stand_in_failure") : NULL;
+    void *library = built_library(STAND_IN);
+    factorings = dlsym(library, "stand_in_factorings");
+    failure = dlsym(library, "stand_in_failure");
     if (!factorings || !failure) FAIL("%s", dlerror());
     return d;
 }

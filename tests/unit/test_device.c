@@ -1,10 +1,9 @@
 /* Devices over drivers that behave as a GPU's would: a mock whose work takes time, and libcuda-simt.so in the place of
  * NVIDIA's library, for what happens after a fault. */
-#include <limits.h>
 #include "runtime/array.h"
 #include "runtime/interrupt.h"
+#include "tests/unit/built.h"
 #include "tests/unit/driver_ptx.h"
-#include "tests/unit/test.h"
 
 static struct rt_error e;
 static int polls_until_done, waits;
@@ -70,14 +69,7 @@ TEST(synchronize_is_interrupted)
 
 static struct rt_device *open_stand_in(void)
 {
-    char path[PATH_MAX + 32];
-    ssize_t n = readlink("/proc/self/exe", path, PATH_MAX);
-    CHECK(n > 0);
-    path[n] = '\0';
-    for (int i = 0; i < 3; i++) *strrchr(path, '/') = '\0';
-    strcat(path, "/libcuda-simt.so");
-    if (access(path, R_OK) != 0) SKIP("%s is not built", path);
-    setenv("LUNARRAY_CUDA", path, 1);
+    setenv("LUNARRAY_CUDA", built("libcuda-simt.so"), 1);
     struct rt_device *d = rt_device_open("cuda:0", &e);
     if (!d) FAIL("%s", e.text);
     return d;

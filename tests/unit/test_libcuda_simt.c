@@ -1,26 +1,10 @@
 /* libcuda-simt.so as a program sees it: opened, asked for the driver's real names, used. */
 #include <cuda.h>
-#include <dlfcn.h>
-#include <limits.h>
 #include "runtime/driver.h"
+#include "tests/unit/built.h"
 #include "tests/unit/driver_ptx.h"
-#include "tests/unit/test.h"
 
 static void *library;
-
-/* The library lies in the build folder, two above this program. */
-static void open_library(void)
-{
-    char path[PATH_MAX + 32];
-    ssize_t n = readlink("/proc/self/exe", path, PATH_MAX);
-    CHECK(n > 0);
-    path[n] = '\0';
-    for (int i = 0; i < 3; i++) *strrchr(path, '/') = '\0';
-    strcat(path, "/libcuda-simt.so");
-    if (access(path, R_OK) != 0) SKIP("%s is not built", path);
-    library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!library) FAIL("%s", dlerror());
-}
 
 static void *symbol(const char *name)
 {
@@ -31,7 +15,7 @@ static void *symbol(const char *name)
 
 TEST(every_entry_is_exported)
 {
-    open_library();
+    library = built_library("libcuda-simt.so");
 #define X(member, name, parameters) symbol(#name);
     RT_DRIVER_ENTRIES(X)
     RT_DRIVER_NEWER_ENTRIES(X)
@@ -42,7 +26,7 @@ TEST(every_entry_is_exported)
 
 TEST(saxpy_through_the_real_names)
 {
-    open_library();
+    library = built_library("libcuda-simt.so");
     CUresult (*init)(unsigned) = symbol("cuInit");
     CUresult (*create)(CUcontext *, unsigned, CUdevice) = symbol("cuCtxCreate_v2");
     CUresult (*load)(CUmodule *, const void *) = symbol("cuModuleLoadData");
@@ -81,7 +65,7 @@ TEST(saxpy_through_the_real_names)
 
 TEST(looking_up_by_name)
 {
-    open_library();
+    library = built_library("libcuda-simt.so");
     CUresult (*look)(const char *, void **, int, cuuint64_t, int *) = symbol("cuGetProcAddress_v2");
     void *f;
     int status;
@@ -104,7 +88,7 @@ TEST(looking_up_by_name)
 
 TEST(context_stack)
 {
-    open_library();
+    library = built_library("libcuda-simt.so");
     CUresult (*init)(unsigned) = symbol("cuInit");
     CUresult (*retain)(CUcontext *, CUdevice) = symbol("cuDevicePrimaryCtxRetain");
     CUresult (*push)(CUcontext) = symbol("cuCtxPushCurrent_v2");

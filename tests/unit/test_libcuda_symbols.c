@@ -2,13 +2,11 @@
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
 #include <ctype.h>
-#include <dlfcn.h>
-#include <limits.h>
 #if __has_include(<cudaTypedefs.h>)
 #include <cudaTypedefs.h>
 #include <cudaProfilerTypedefs.h>
 #endif
-#include "tests/unit/test.h"
+#include "tests/unit/built.h"
 
 static const struct row {
     const char *name, *symbol;
@@ -36,21 +34,6 @@ static const struct row {
 #define REFUSED(name, suffix, since, twin)    HAVE(name, suffix, since, twin)
 #include "runtime/simt/libcuda/symbols.def"
 #endif
-
-/* The library lies in the build folder, two above this program. */
-static void *open_library(void)
-{
-    char path[PATH_MAX + 32];
-    ssize_t n = readlink("/proc/self/exe", path, PATH_MAX);
-    CHECK(n > 0);
-    path[n] = '\0';
-    for (int i = 0; i < 3; i++) *strrchr(path, '/') = '\0';
-    strcat(path, "/libcuda-simt.so");
-    if (access(path, R_OK) != 0) SKIP("%s is not built", path);
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!library) FAIL("%s", dlerror());
-    return library;
-}
 
 static bool in_table(const char *symbol)
 {
@@ -85,7 +68,7 @@ static bool next_function(FILE *f, char *name, size_t size)
 TEST(every_function_of_the_header_is_exported)
 {
     if (CUDA_VERSION != 13000) SKIP("the header is of CUDA %d", CUDA_VERSION);
-    void *library = open_library();
+    void *library = built_library("libcuda-simt.so");
     FILE *f =
         popen("echo '#include <cuda.h>' | cc $(make -s cuda-include) -D__CUDA_API_VERSION_INTERNAL -E -P -x c -", "r");
     char name[256];
@@ -104,7 +87,7 @@ TEST(every_function_of_the_header_is_exported)
 
 TEST(every_row_is_found_by_name)
 {
-    void *library = open_library(), *f;
+    void *library = built_library("libcuda-simt.so"), *f;
     CUresult (*look)(const char *, void **, int, cuuint64_t, int *) = dlsym(library, "cuGetProcAddress_v2");
     CHECK(look != NULL);
     for (size_t i = 0; i < ROWS; i++) {
@@ -117,7 +100,7 @@ TEST(every_row_is_found_by_name)
 
 TEST(what_is_refused_says_so)
 {
-    void *library = open_library();
+    void *library = built_library("libcuda-simt.so");
     int count = 0;
     for (size_t i = 0; i < ROWS; i++) {
         if (!rows[i].refused) continue;
@@ -130,7 +113,7 @@ TEST(what_is_refused_says_so)
 
 TEST(twins_are_the_same_functions)
 {
-    void *library = open_library();
+    void *library = built_library("libcuda-simt.so");
     CHECK(dlsym(library, "cuMemcpyHtoD_v2_ptds") == dlsym(library, "cuMemcpyHtoD_v2"));
     CHECK(dlsym(library, "cuLaunchKernel_ptsz") == dlsym(library, "cuLaunchKernel"));
     CHECK(dlsym(library, "cuCtxDestroy") == dlsym(library, "cuCtxDestroy_v2"));

@@ -1,13 +1,11 @@
 /* The names of libcudart-simt.so against those of NVIDIA's header. */
 #define _GNU_SOURCE /* dlvsym */
 #include <ctype.h>
-#include <dlfcn.h>
-#include <limits.h>
 #if __has_include(<cuda_profiler_api.h>)
 #include <cuda_profiler_api.h>
 #endif
 #include <cuda_runtime_api.h>
-#include "tests/unit/test.h"
+#include "tests/unit/built.h"
 
 static const struct row {
     const char *name, *twin;
@@ -19,21 +17,6 @@ static const struct row {
 #include "runtime/simt/libcudart/symbols.def"
 };
 #define ROWS (sizeof rows / sizeof rows[0])
-
-/* The library lies in the build folder, two above this program. */
-static void *open_library(void)
-{
-    char path[PATH_MAX + 32];
-    ssize_t n = readlink("/proc/self/exe", path, PATH_MAX);
-    CHECK(n > 0);
-    path[n] = '\0';
-    for (int i = 0; i < 3; i++) *strrchr(path, '/') = '\0';
-    strcat(path, "/libcudart-simt.so");
-    if (access(path, R_OK) != 0) SKIP("%s is not built", path);
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!library) FAIL("%s", dlerror());
-    return library;
-}
 
 static bool in_table(const char *name)
 {
@@ -75,7 +58,7 @@ TEST(every_function_of_the_header_is_a_row)
 
 TEST(every_row_is_exported_with_its_twin)
 {
-    void *library = open_library();
+    void *library = built_library("libcudart-simt.so");
     char twin[256];
     for (size_t i = 0; i < ROWS; i++) {
         void *f = dlvsym(library, rows[i].name, "libcudart.so.13"); /* the version that nvcc's programs ask for */
@@ -88,7 +71,7 @@ TEST(every_row_is_exported_with_its_twin)
 
 TEST(what_is_refused_says_so)
 {
-    void *library = open_library();
+    void *library = built_library("libcudart-simt.so");
     cudaError_t (*last)(void) = (cudaError_t(*)(void))dlsym(library, "cudaGetLastError");
     int count = 0;
     for (size_t i = 0; i < ROWS; i++) {
@@ -104,7 +87,7 @@ TEST(what_is_refused_says_so)
 
 TEST(errors_have_names_and_meanings)
 {
-    void *library = open_library();
+    void *library = built_library("libcudart-simt.so");
     const char *(*name)(cudaError_t) = (const char *(*)(cudaError_t))dlsym(library, "cudaGetErrorName");
     const char *(*text)(cudaError_t) = (const char *(*)(cudaError_t))dlsym(library, "cudaGetErrorString");
     static const char unknown[] = "unrecognized error code";

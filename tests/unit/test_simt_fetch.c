@@ -2,18 +2,12 @@
  * format, at random places, at edges and far outside. */
 #include "runtime/host.h"
 #include "runtime/simt/sample.h"
+#include "tests/unit/random.h"
 #include "tests/unit/test.h"
 
 #define LANES 32
 #define DRAWS 6000
 #define ROOM  8192
-
-static uint64_t state = 20240611;
-static uint32_t draw(uint32_t n)
-{
-    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (uint32_t)(state >> 33) % n;
-}
 
 static const struct kind {
     enum simt_texture_kind kind;
@@ -29,31 +23,31 @@ static struct simt_texture draw_texture(const struct kind *k, char *memory)
     static const CUarray_format formats[] = {
         CU_AD_FORMAT_UNSIGNED_INT8, CU_AD_FORMAT_SIGNED_INT8, CU_AD_FORMAT_UNSIGNED_INT16, CU_AD_FORMAT_SIGNED_INT16,
         CU_AD_FORMAT_SIGNED_INT32,  CU_AD_FORMAT_FLOAT,       CU_AD_FORMAT_FLOAT,          CU_AD_FORMAT_HALF};
-    struct simt_texture t = {.kind = k->kind, .format = formats[draw(8)], .channels = 1u << draw(3), .base = memory};
+    struct simt_texture t = {.kind = k->kind, .format = formats[below(8)], .channels = 1u << below(3), .base = memory};
     t.element = t.channels * simt_format_bytes(t.format);
-    t.width = 1 + draw(7);
-    t.height = k->axes > 1 ? 1 + draw(5) : 1;
-    t.depth = k->axes > 2 || k->layered ? 1 + draw(4) : 1;
-    t.pitch = t.width * t.element + t.element * draw(3);
+    t.width = 1 + below(7);
+    t.height = k->axes > 1 ? 1 + below(5) : 1;
+    t.depth = k->axes > 2 || k->layered ? 1 + below(4) : 1;
+    t.pitch = t.width * t.element + t.element * below(3);
     t.slice = t.pitch * t.height;
-    t.filter = draw(2) ? CU_TR_FILTER_MODE_LINEAR : CU_TR_FILTER_MODE_POINT;
-    t.normalized = draw(2);
-    t.raw = t.format == CU_AD_FORMAT_SIGNED_INT32 || draw(3) == 0;
-    t.srgb = draw(8) == 0;
-    for (int a = 0; a < 3; a++) t.address[a] = (CUaddress_mode)draw(4);
-    for (int c = 0; c < 4; c++) t.border[c] = (float)draw(1000) / 8 - 40;
+    t.filter = below(2) ? CU_TR_FILTER_MODE_LINEAR : CU_TR_FILTER_MODE_POINT;
+    t.normalized = below(2);
+    t.raw = t.format == CU_AD_FORMAT_SIGNED_INT32 || below(3) == 0;
+    t.srgb = below(8) == 0;
+    for (int a = 0; a < 3; a++) t.address[a] = (CUaddress_mode)below(4);
+    for (int c = 0; c < 4; c++) t.border[c] = (float)below(1000) / 8 - 40;
     return t;
 }
 
 /* In and around the object; between texels and on them; none, and far away. */
 static float draw_coordinate(const struct simt_texture *t, size_t n)
 {
-    float x = (float)((int)draw(65 * 64) - 24 * 64) / 256 * (float)n / 8;
-    switch (draw(12)) {
-    case 0: x = (float)draw(2 * (uint32_t)n + 2) / 2 - 0.5f; break;
-    case 1: x = draw(2) ? (float)n : -x * 1e7f; break;
-    case 2: x = draw(2) ? NAN : draw(2) ? INFINITY : -INFINITY; break;
-    case 3: x = draw(2) ? 3e38f : 1e-40f; break;
+    float x = (float)((int)below(65 * 64) - 24 * 64) / 256 * (float)n / 8;
+    switch (below(12)) {
+    case 0: x = (float)below(2 * (uint32_t)n + 2) / 2 - 0.5f; break;
+    case 1: x = below(2) ? (float)n : -x * 1e7f; break;
+    case 2: x = below(2) ? NAN : below(2) ? INFINITY : -INFINITY; break;
+    case 3: x = below(2) ? 3e38f : 1e-40f; break;
     default: break;
     }
     return t->normalized ? x / (float)n : x;
@@ -70,15 +64,15 @@ static int fetch_one(const struct kind *k, simt_fetch_function lanes, bool *toge
     struct simt_texture t = draw_texture(k, memory.bytes);
     bool index = k->kind == SIMT_TEXTURE_LINEAR;
     const size_t size[3] = {t.width, t.height, t.depth};
-    for (size_t i = 0; i < sizeof memory.bytes; i++) memory.bytes[i] = (char)draw(256);
+    for (size_t i = 0; i < sizeof memory.bytes; i++) memory.bytes[i] = (char)below(256);
     for (int i = 0; t.format == CU_AD_FORMAT_FLOAT && i < ROOM / 4; i++)
-        memory.floats[i] = draw(50) ? (float)draw(4096) / 37 - 50 : draw(2) ? NAN : INFINITY;
+        memory.floats[i] = below(50) ? (float)below(4096) / 37 - 50 : below(2) ? NAN : INFINITY;
     for (int l = 0; l < LANES; l++) {
-        layer[l] = draw(8) ? draw((uint32_t)t.depth + 1) : UINT32_MAX - draw(9);
+        layer[l] = below(8) ? below((uint32_t)t.depth + 1) : UINT32_MAX - below(9);
         for (int a = 0; a < 3; a++) {
             float x = draw_coordinate(&t, size[a]);
             memcpy(&c[a][l], &x, 4);
-            if (index) c[a][l] = draw(10) ? draw((uint32_t)t.width + 2) - 1 : (uint32_t)INT32_MIN + draw(3);
+            if (index) c[a][l] = below(10) ? below((uint32_t)t.width + 2) - 1 : (uint32_t)INT32_MIN + below(3);
         }
     }
     *together = lanes(&t, k->axes, index, at, k->layered ? layer : NULL, out);
@@ -113,7 +107,7 @@ static void check_all(simt_fetch_function lanes)
     int wrong = 0, done = 0;
     for (int n = 0; n < DRAWS && wrong < 5; n++) {
         bool together;
-        const struct kind *k = &kinds[draw(sizeof kinds / sizeof *kinds)];
+        const struct kind *k = &kinds[below(sizeof kinds / sizeof *kinds)];
         wrong += fetch_one(k, lanes, &together);
         CHECK(!together || k->kind != SIMT_TEXTURE_CUBE_LAYERED);
         done += together;

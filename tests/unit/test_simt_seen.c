@@ -1,6 +1,7 @@
 /* Sets of what threads have seen: whatever is added and joined, in whichever order, they say what tables say in which
  * every time has its place; and one that others share stays as it is. */
 #include "runtime/simt/check_links.h"
+#include "tests/unit/random.h"
 #include "tests/unit/test.h"
 
 enum { BLOCKS = 3, THREADS = 64, OBJECTS_SEEN = 3, SETS = 8, STEPS = 20000 };
@@ -8,13 +9,6 @@ enum { BLOCKS = 3, THREADS = 64, OBJECTS_SEEN = 3, SETS = 8, STEPS = 20000 };
 struct table_of_times {
     uint32_t block[BLOCKS], warp[BLOCKS][THREADS / SIMT_WARP], thread[BLOCKS][THREADS][OBJECTS_SEEN];
 };
-
-static uint64_t state = 1;
-static unsigned below(unsigned n)
-{
-    state = state * UINT64_C(6364136223846793005) + 1442695040888963407;
-    return (unsigned)(state >> 33) % n;
-}
 
 static void raise_to(uint32_t *at, uint32_t time)
 {

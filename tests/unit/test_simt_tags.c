@@ -1,6 +1,7 @@
 /* Tags of shared memory: what an access of a warp makes of them, by the vectors of this machine and by those of any, is
  * what its lanes make of them one after the other by the rules of check_cells.h. */
 #include "runtime/simt/check_cells.h"
+#include "tests/unit/random.h"
 #include "tests/unit/test.h"
 
 #define WORDS 512
@@ -13,18 +14,11 @@ struct memory { /* written and read lie as in check_shared.c: side by side, from
     _Alignas(LINE) uint32_t written[WORDS], read[WORDS], past_end[2 * LINE / 4];
 };
 
-static uint64_t state = 20240607;
-static uint32_t draw(uint32_t n)
-{
-    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (uint32_t)(state >> 33) % n;
-}
-
 /* Tags of before, which most are, of this block or not; of the warp; of other threads. */
 static uint32_t draw_tag(bool written)
 {
-    uint32_t epoch = draw(24) ? 3 + draw(6) : draw(3), who = draw(1024), kind = draw(60);
-    if (kind == 0) return NOW | (ME + draw(SIMT_WARP));
+    uint32_t epoch = below(24) ? 3 + below(6) : below(3), who = below(1024), kind = below(60);
+    if (kind == 0) return NOW | (ME + below(SIMT_WARP));
     if (kind == 1) return NOW | who;
     if (kind == 2) return NOW | (written ? TAG_ATOMS : TAG_MANY);
     return kind == 3 && written ? TAG_MIXED : epoch << TAG_BITS | who;
@@ -35,7 +29,7 @@ static void draw_memory(struct memory *m, bool fair)
     memset(m, 0, sizeof *m);
     for (int k = 0; k < WORDS; k++) {
         m->written[k] = fair ? BASE | 7 : draw_tag(true);
-        m->read[k] = fair ? (draw(3) ? 0 : NOW | TAG_MANY) : draw_tag(false);
+        m->read[k] = fair ? (below(3) ? 0 : NOW | TAG_MANY) : draw_tag(false);
     }
 }
 
@@ -71,7 +65,7 @@ static void check_same(const struct memory *got, const struct memory *want, unsi
 
 static uint32_t draw_lanes(void)
 {
-    uint32_t m = draw(3) ? draw(1u << 16) << 16 | draw(1u << 16) : draw(2) ? FULL : 1u << draw(32);
+    uint32_t m = below(3) ? below(1u << 16) << 16 | below(1u << 16) : below(2) ? FULL : 1u << below(32);
     return m ? m : 1;
 }
 
@@ -79,18 +73,18 @@ static uint32_t draw_lanes(void)
 static void draw_rising(uint32_t *word, uint32_t m, uint32_t apart, bool write)
 {
     for (uint32_t h = 0; h < SIMT_WARP; h += 16) {
-        uint32_t at = draw(WORDS - 16 * apart);
-        for (uint32_t l = h; l < h + 16; l++) word[l] = at += (write ? 1 : draw(2)) + draw(apart);
+        uint32_t at = below(WORDS - 16 * apart);
+        for (uint32_t l = h; l < h + 16; l++) word[l] = at += (write ? 1 : below(2)) + below(apart);
     }
     for (uint32_t l = 0; l < SIMT_WARP; l++)
-        if (!(m >> l & 1)) word[l] = draw(1u << 30);
+        if (!(m >> l & 1)) word[l] = below(1u << 30);
 }
 
 /* One that all lanes m mean. */
 static void draw_one(uint32_t *word, uint32_t m)
 {
-    uint32_t one = draw(WORDS);
-    for (uint32_t l = 0; l < SIMT_WARP; l++) word[l] = m >> l & 1 ? one : draw(1u << 30);
+    uint32_t one = below(WORDS);
+    for (uint32_t l = 0; l < SIMT_WARP; l++) word[l] = m >> l & 1 ? one : below(1u << 30);
 }
 
 static void check_near(const struct check_vectors *v, uint32_t apart, bool always)
@@ -100,10 +94,10 @@ static void check_near(const struct check_vectors *v, uint32_t apart, bool alway
     for (int turn = 0; turn < DRAWS; turn++) {
         struct memory got, want;
         uint32_t word[SIMT_WARP], from[SIMT_WARP], m = draw_lanes();
-        bool write = draw(2);
-        draw_memory(&got, draw(2));
+        bool write = below(2);
+        draw_memory(&got, below(2));
         want = got;
-        const bool one = !write && draw(4) == 0;
+        const bool one = !write && below(4) == 0;
         if (one)
             draw_one(word, m);
         else
@@ -166,9 +160,9 @@ TEST(words_in_rows)
     for (int turn = 0; turn < 2 * DRAWS; turn++) {
         struct memory got, want;
         uint32_t word[SIMT_WARP], m = draw_lanes();
-        unsigned shift = draw(2), start = draw(WORDS - (SIMT_WARP << shift) + 1);
-        bool write = draw(2);
-        draw_memory(&got, draw(2));
+        unsigned shift = below(2), start = below(WORDS - (SIMT_WARP << shift) + 1);
+        bool write = below(2);
+        draw_memory(&got, below(2));
         want = got;
         for (uint32_t l = 0; l < SIMT_WARP; l++) word[l] = start + (l << shift);
         unsigned flags = tables[turn % 2]->row(got.written + start, got.read + start, m, shift, &t, NOW | ME, write);
@@ -181,12 +175,12 @@ TEST(addresses_within)
 {
     const struct check_vectors *tables[] = {&simt_check_base, simt_check_vectors()};
     for (int turn = 0; turn < DRAWS; turn++) {
-        uint64_t at[SIMT_WARP], low = UINT64_C(0x700000000000) + 64 * draw(1000), room = draw(600),
-                                odd = draw(2) ? 7 : 0;
-        uint32_t m = draw_lanes(), wide = 100 << draw(3);
+        uint64_t at[SIMT_WARP], low = UINT64_C(0x700000000000) + 64 * below(1000), room = below(600),
+                                odd = below(2) ? 7 : 0;
+        uint32_t m = draw_lanes(), wide = 100 << below(3);
         bool within = true;
         for (uint32_t l = 0; l < SIMT_WARP; l++)
-            at[l] = low + 8 * (uint64_t)draw(wide / 8) + (draw(99) ? 0 : 3) - (draw(200) ? 0 : wide);
+            at[l] = low + 8 * (uint64_t)below(wide / 8) + (below(99) ? 0 : 3) - (below(200) ? 0 : wide);
         EACH_LANE(l, m) within &= at[l] - low <= room && !(at[l] & odd);
         CHECK(tables[turn % 2]->within(at, m, low, room, odd) == within);
     }
