@@ -164,6 +164,19 @@ void lg_push_complex(lua_State *L, struct rt_complex v)
     lua_setmetatable(L, -2);
 }
 
+void lg_put_complex(lua_State *L, enum rt_dtype dtype, const char *p, int64_t first, int64_t last)
+{
+    push_metatable(L); /* looked for once */
+    for (int64_t i = first; i < last; i++) {
+        struct rt_complex *z = lua_newuserdatauv(L, sizeof *z, 0);
+        *z = rt_load_complex(dtype, p + i * rt_dtypes[dtype].size);
+        lua_pushvalue(L, -2);
+        lua_setmetatable(L, -2);
+        lua_rawseti(L, -3, i + 1);
+    }
+    lua_pop(L, 1);
+}
+
 /* ---- arrays ---- */
 void lg_push_part(lua_State *L, int idx, bool imaginary)
 {

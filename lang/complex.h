@@ -11,6 +11,8 @@
 extern const struct lg_function lg_complex_functions[], lg_complex_methods[];
 
 void lg_push_complex(lua_State *L, struct rt_complex v); /* [raises] */
+/* Puts elements first + 1 to last of those at p, which have a complex dtype, into the table on top. [raises] */
+void lg_put_complex(lua_State *L, enum rt_dtype dtype, const char *p, int64_t first, int64_t last);
 /* NULL for other values. */
 const struct rt_complex *lg_test_complex(lua_State *L, int idx);
 /* x.real and x.imag: pushes the view of an array's parts, of its elements evaluated; a real array is its own real part

@@ -156,6 +156,32 @@ for _, device in ipairs(t.devices()) do
     t.eq(x[{ { 2 }, { 1 }, { 1 } }]:item(), 13)
     t.raises({ "one element", "(2, 3, 4)" }, x.item, x)
   end)
+
+  -- Rows of each dtype, short ones and such as are made in several parts.
+  test("totable of every dtype", function()
+    local function row(dtype, n)
+      local x = (gpu.range(0, n - 1, 1, "int64", device) % 2):to(dtype)
+      local values = x:totable()
+      t.eq(#values, n, dtype)
+      for i = 1, n do
+        local want = (i - 1) % 2
+        if dtype == "bool" then want = want == 1 end
+        if dtype:find "complex" then want = gpu.complex(want, 0) end
+        if values[i] ~= want then error(dtype .. ": element " .. i .. " is " .. tostring(values[i])) end
+      end
+      t.eq(math.type(values[n]), math.type(x[n]), dtype)
+      t.eq(getmetatable(values[n]), getmetatable(x[n]), dtype)
+    end
+    for _, dtype in ipairs { "bool", "float16", "bfloat16", "float32", "float64", "complex64", "complex128" } do
+      row(dtype, 5)
+    end
+    for _, integer in ipairs(INTEGERS) do row(integer[1], 5) end
+    for _, dtype in ipairs { "uint8", "int32", "float32", "complex64" } do row(dtype, t.brief(131075, 65538)) end
+    t.same(gpu.array({ -1, 2, -3 }, "int8", device):totable(), { -1, 2, -3 })
+    t.same(gpu.array({ 1.5, -2.25 }, "float64", device):totable(), { 1.5, -2.25 })
+    local z = gpu.complex(gpu.array({ 1, 2 }, device), gpu.array({ -3, 4 }, device)):reshape(2, 1):totable()
+    t.eq(tostring(z[1][1]) .. tostring(z[2][1]), tostring(gpu.complex(1, -3)) .. tostring(gpu.complex(2, 4)))
+  end)
 end
 
 t.done()
