@@ -28,8 +28,9 @@ typedef void kn_dsyrk(int order, int triangle, int transposed, int n, int k, dou
 typedef void kn_csyrk(int order, int triangle, int transposed, int n, int k, const void *alpha, const void *a, int lda,
                       const void *beta, void *c, int ldc); /* and zsyrk */
 typedef void kn_cgemv(int order, int transposed, int m, int n, const void *alpha, const void *a, int lda, const void *x,
-                      int x_step, const void *beta, void *y, int y_step);                      /* and zgemv */
-typedef void kn_cdotu(int n, const void *x, int x_step, const void *y, int y_step, void *sum); /* and zdotu_sub */
+                      int x_step, const void *beta, void *y, int y_step); /* and zgemv */
+typedef void kn_cdotu(int n, const void *x, int x_step, const void *y, int y_step,
+                      void *sum); /* and zdotu_sub, cdotc_sub, zdotc_sub */
 /* How many threads each call uses from here on; 1 where several threads of ours call it at once. */
 void kn_blas_threads(int count);
 

@@ -66,6 +66,15 @@
         for (; k < inner; k++) first += (double)(a[k] * b[k]);                                                         \
         return (T)((first + sums[2]) + (sums[1] + sums[3]));                                                           \
     }
+#define ROW_COMPLEX(name, T)                                                                                           \
+    static inline __attribute__((always_inline)) T name##_row(const T *a, const T *b, int64_t inner)                   \
+    {                                                                                                                  \
+        return name##_sum(a, b, inner, 1);                                                                             \
+    }                                                                                                                  \
+    static void name##_conjugated(void *sum, const void *a, const void *b, int64_t n)                                  \
+    {                                                                                                                  \
+        *(T *)sum = name##_sum(a, b, n, -1);                                                                           \
+    }
 
 /* The same of 2 to 4 numbers, a constant, in the form that compilers vectorise over rows. */
 #define FEW_WHOLE(name, T)                                                                                             \
@@ -291,7 +300,7 @@ static inline __attribute__((always_inline)) __m256 two_rows(const float *a, int
     MULTIPLY(name, T, T, NO_COLUMNS)
 #define COMPLEX(name, T)                                                                                               \
     ONE_REAL(name, T, T)                                                                                               \
-    ROW_WHOLE(name, T)                                                                                                 \
+    ROW_COMPLEX(name, T)                                                                                               \
     FEW_WHOLE(name, T)                                                                                                 \
     DOTS(name, T, ROWS_BESIDE, ONE_BY_ONE)                                                                             \
     MULTIPLY(name, T, T, COLUMNS_BEFORE)
@@ -545,6 +554,9 @@ ADD_ROWS(add_rows_F64, double)
         [RT_UINT64] = bits_64##part, [RT_FLOAT32] = f32##part, [RT_FLOAT64] = f64##part,                               \
         [RT_COMPLEX64] = complex_64##part, [RT_COMPLEX128] = complex_128##part                                         \
     }
-const struct kn_product_loops KN_PRODUCT_LEVEL = {
-    .multiply = TABLE(), .dots = TABLE(_dots), .dot = {dot_F32, dot_F64}, .add_rows = {add_rows_F32, add_rows_F64}};
+const struct kn_product_loops KN_PRODUCT_LEVEL = {.multiply = TABLE(),
+                                                  .dots = TABLE(_dots),
+                                                  .dot = {dot_F32, dot_F64},
+                                                  .add_rows = {add_rows_F32, add_rows_F64},
+                                                  .conjugated = {complex_64_conjugated, complex_128_conjugated}};
 #endif

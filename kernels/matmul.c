@@ -196,3 +196,28 @@ enum rt_status kn_matmul(const struct rt_array *a, const struct rt_array *b, str
     if (status != RT_OK) return status;
     return (are_ready(a, b) ? multiply_ready : multiply_prepared)(&p, a, b, &form, out, e);
 }
+
+enum rt_status kn_vdot(const struct rt_array *a, const struct rt_array *b, struct rt_array *out, struct rt_error *e)
+{
+    struct rt_array conjugates = {0};
+    memset(out, 0, sizeof *out);
+    enum rt_status status = kn_check_devices((const struct rt_array *const[]){a, b}, 2, e);
+    if (status != RT_OK) return status;
+    if (!rt_is_complex(a->dtype)) return kn_matmul(a, b, out, e);
+    if (a->dtype == b->dtype && !kn_runs_generated(rt_array_device(a))) {
+        struct kn_product p = {.dtype = a->dtype, .rows = 1, .inner = a->shape[0], .columns = 1, .batches = 1};
+        p.a_stride[1] = p.b_stride[0] = 1;
+        status = rt_array_new(rt_array_device(a), a->dtype, 0, NULL, out, e);
+        if (status != RT_OK) return status;
+        p.a = rt_array_host(a);
+        p.b = rt_array_host(b);
+        p.c = rt_array_host(out);
+        status = kn_vdot_host(&p, e);
+        if (status != RT_OK) rt_array_release(out);
+        return status;
+    }
+    status = kn_apply(KN_CONJ, &(struct kn_operand){.array = a}, &conjugates, e);
+    if (status == RT_OK) status = kn_matmul(&conjugates, b, out, e);
+    rt_array_release(&conjugates);
+    return status;
+}

@@ -19,6 +19,8 @@ struct kn_product {
 };
 
 enum rt_status kn_matmul_host(const struct kn_product *p, struct rt_error *e);
+/* One row, whose elements are conjugated, times one column, both complex and side by side. */
+enum rt_status kn_vdot_host(const struct kn_product *p, struct rt_error *e);
 /* Whether the product would be faster if the left, or the right, matrices lay one row after the other. */
 bool kn_matmul_wants_copy(const struct kn_product *p, bool left);
 /* Products with one row or one column; false where they are not floats, or many small ones, or lie so in memory that

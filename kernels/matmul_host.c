@@ -75,12 +75,13 @@ static int step_of(int64_t stride)
 }
 
 /* Adds the product of the last elements to one number, the sum of the others. */
-static void add_last(const struct kn_product *p, const struct operands *o)
+static void add_last(const struct kn_product *p, const struct operands *o, bool conjugates)
 {
     int64_t size = rt_dtypes[p->dtype].size, last = p->inner - 1;
     struct rt_complex a = rt_load_complex(p->dtype, o->a + last * p->a_stride[1] * size);
     struct rt_complex b = rt_load_complex(p->dtype, o->b + last * p->b_stride[0] * size);
     struct rt_complex sum = rt_load_complex(p->dtype, o->c);
+    if (conjugates) a.im = -a.im;
     sum.re += a.re * b.re - a.im * b.im;
     sum.im += a.re * b.im + a.im * b.re;
     rt_store_complex(p->dtype, o->c, sum);
@@ -119,7 +120,7 @@ static void multiply_vector(const struct blas_job *j, const struct operands *o)
     int step = step_of(row ? p->a_stride[1] : p->b_stride[0]), leading = row ? j->ldb : j->lda;
     if (p->rows == 1 && !row) {
         ((kn_cdotu *)j->vector)((int)p->inner - KN_BLAS_READS_ON, o->a, step_of(p->a_stride[1]), o->b, step, o->c);
-        add_last(p, o);
+        add_last(p, o, false);
         return;
     }
     /* Of a matrix on the right the transpose is multiplied; it may be the one that is stored. */
@@ -331,6 +332,23 @@ static enum rt_status own_loops(const struct kn_product *p, struct rt_error *e)
     rt_parallel_for(rows * j.panels, j.panels == 1 ? grain : 1, multiply_panel, &j);
     free(j.scratch);
     return RT_OK;
+}
+
+enum rt_status kn_vdot_host(const struct kn_product *p, struct rt_error *e)
+{
+    const struct operands o = {p->a, p->b, p->c};
+    kn_cdotu *dotc =
+        worth_blas(p) ? kn_blas(p->dtype == RT_COMPLEX64 ? "cblas_cdotc_sub" : "cblas_zdotc_sub", NULL) : NULL;
+    rt_lend();
+    if (dotc) {
+        kn_blas_threads(rt_thread_count());
+        dotc((int)p->inner - KN_BLAS_READS_ON, o.a, 1, o.b, 1, o.c);
+        add_last(p, &o, true);
+    } else {
+        kn_host_loops()->product->conjugated[p->dtype == RT_COMPLEX128](o.c, o.a, o.b, p->inner);
+    }
+    rt_lend_end();
+    return rt_interrupted() ? rt_fail(e, RT_INTERRUPTED, "interrupted") : RT_OK;
 }
 
 enum rt_status kn_matmul_host(const struct kn_product *p, struct rt_error *e)

@@ -88,13 +88,21 @@ COMPLEX_COLUMNS(complex_128, double)
 /* Rows of a times the numbers of b, some beside each other: each lane adds what the loop over one row does, in its
  * order. Returns how many rows that are. Wider registers take longer to fill than they gain. */
 #if WIDE >= 32
-#define BESIDE        32
-#define BESIDE_float  PAIRS_8
-#define BESIDE_double PAIRS_4
+#define BESIDE             32
+#define BESIDE_float       PAIRS_8
+#define BESIDE_double      PAIRS_4
+#define REALS_float        0, 0, 2, 2, 4, 4, 6, 6
+#define REALS_double       0, 0, 2, 2
+#define IMAGINARIES_float  1, 1, 3, 3, 5, 5, 7, 7
+#define IMAGINARIES_double 1, 1, 3, 3
 #else
-#define BESIDE        16
-#define BESIDE_float  PAIRS_4
-#define BESIDE_double PAIRS_2
+#define BESIDE             16
+#define BESIDE_float       PAIRS_4
+#define BESIDE_double      PAIRS_2
+#define REALS_float        0, 0, 2, 2
+#define REALS_double       0, 0
+#define IMAGINARIES_float  1, 1, 3, 3
+#define IMAGINARIES_double 1, 1
 #endif
 #define COMPLEX_BESIDE(name, PART)                                                                                     \
     enum { name##_rows = BESIDE / sizeof(PART) / 2 };                                                                  \
@@ -130,5 +138,31 @@ COMPLEX_COLUMNS(complex_128, double)
     }
 COMPLEX_BESIDE(complex_64, float)
 COMPLEX_BESIDE(complex_128, double)
+
+/* The sum of the products of numbers that lie side by side, to the bits of the loop over single numbers, whose four
+ * partial sums the registers hold. `sign` is -1 where those of a are conjugated, else 1. */
+#define COMPLEX_SUM(name, PART, T)                                                                                     \
+    static inline __attribute__((always_inline)) T name##_sum(const T *pa, const T *pb, int64_t inner, PART sign)      \
+    {                                                                                                                  \
+        enum { REGISTERS = 4 / name##_rows };                                                                          \
+        const PART *a = (const PART *)pa, *b = (const PART *)pb;                                                       \
+        T four[4];                                                                                                     \
+        name##_lanes x, y, sums[REGISTERS] = {0}, signs = {0};                                                         \
+        int64_t k = 0;                                                                                                 \
+        for (int i = 0; i < name##_rows; i++) signs[2 * i] = -sign, signs[2 * i + 1] = sign;                           \
+        for (; k + 4 <= inner; k += 4) _Pragma("GCC unroll 4") for (int r = 0; r < REGISTERS; r++)                     \
+            {                                                                                                          \
+                memcpy(&x, a + 2 * (k + r * name##_rows), sizeof x);                                                   \
+                memcpy(&y, b + 2 * (k + r * name##_rows), sizeof y);                                                   \
+                sums[r] += __builtin_shufflevector(x, x, REALS_##PART) * y +                                           \
+                           __builtin_shufflevector(x, x, IMAGINARIES_##PART) *                                         \
+                               (__builtin_shufflevector(y, y, BESIDE_##PART) * signs);                                 \
+            }                                                                                                          \
+        memcpy(four, sums, sizeof four);                                                                               \
+        for (; k < inner; k++) four[0] += times_##T(made_##T(__real__ pa[k], sign * __imag__ pa[k]), pb[k]);           \
+        return (four[0] + four[2]) + (four[1] + four[3]);                                                              \
+    }
+COMPLEX_SUM(complex_64, float, c64)
+COMPLEX_SUM(complex_128, double, c128)
 
 #endif

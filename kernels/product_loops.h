@@ -24,6 +24,8 @@ typedef void kn_dot_loop(double *sums, const void *rows, ptrdiff_t stride, const
  * the dtype before they are added in double. */
 typedef void kn_add_rows_loop(double *sums, const void *rows, ptrdiff_t stride, const void *factors, size_t count,
                               size_t n);
+/* *sum = the sum of the products of the conjugates of a and of b, n each, added as in a column of a product. */
+typedef void kn_conjugated_loop(void *sum, const void *a, const void *b, int64_t n);
 
 /* NULL for bool and the floats of 16 bits. */
 struct kn_product_loops {
@@ -31,6 +33,7 @@ struct kn_product_loops {
     kn_dots_loop *dots[RT_DTYPE_COUNT];
     kn_dot_loop *dot[2]; /* of float32 and float64 */
     kn_add_rows_loop *add_rows[2];
+    kn_conjugated_loop *conjugated[2]; /* of complex64 and complex128 */
 };
 
 extern const struct kn_product_loops kn_product_base;

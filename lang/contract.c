@@ -221,8 +221,7 @@ static int vdot(lua_State *L)
         lua_replace(L, i);
     }
     const struct rt_array *x_line = lg_check_array(L, 1), *y_line = lg_check_array(L, 2);
-    if (rt_is_complex(x_line->dtype)) return product(L, "vdot", "i,i->", true);
-    lg_check(L, kn_matmul(x_line, y_line, lg_new_array(L), lg_error_box(L)));
+    lg_check(L, kn_vdot(x_line, y_line, lg_new_array(L), lg_error_box(L)));
     return finish(L);
 }
 

@@ -318,4 +318,39 @@ t.every("short rows of complex numbers times a vector, for some of which there a
   end
 end)
 
+t.every("vdot of complex numbers, the first of them conjugated", function(device)
+  for _, dtype in ipairs { "complex64", "complex128" } do
+    for _, n in ipairs { 0, 1, 2, 3, 4, 5, 7, 8, 11, 64, 65, 33000 } do
+      local k = gpu.range(1, 2 * n, "int64", device)
+      local x = gpu.complex((k % 7 - 3):to("float64"), (k % 5 - 2):to("float64")):to(dtype)
+      local y = gpu.complex((k % 4):to("float64"), (k % 3 - 1):to("float64")):to(dtype)
+      local function check(a, b, what)
+        local u, v = a:flatten(), b:flatten()
+        local re, im = (u.real * v.real + u.imag * v.imag):sum(), (u.real * v.imag - u.imag * v.real):sum()
+        local got = a:vdot(b)
+        assert(got.re == re and got.im == im, ("%s of %d, %s: %s"):format(dtype, n, what, tostring(got)))
+      end
+      local a, b = x[{ { 1, n } }], y[{ { 1, n } }]
+      check(a, b, "side by side")
+      check(b, a, "the other way round")
+      check(a, a, "itself")
+      check(x["::2"], b, "apart")
+      check(a, y["::-2"], "backwards")
+      check(a, b.real:clone(), "times real ones")
+      check(a, b:to(dtype == "complex64" and "complex128" or "complex64"), "of two dtypes")
+      check(a:reshape(1, n), b:reshape(n, 1), "of two shapes")
+    end
+  end
+end)
+
+t.test("what a complex vector has of itself is real to the last bit", function()
+  for _, dtype in ipairs { "complex64", "complex128" } do
+    for n = 1, 9 do
+      local x = gpu.complex(gpu.rand(n, "float64", "cpu"), gpu.rand(n, "float64", "cpu")):to(dtype)
+      t.eq(x:vdot(x).im, 0.0, dtype .. " " .. n)
+      t.eq(gpu.conj(x):dot(x).im, 0.0, dtype .. " " .. n)
+    end
+  end
+end)
+
 t.done()
