@@ -209,8 +209,7 @@ static void want_all(struct ways *to, const struct ways *from, const struct lite
     }
 }
 
-/* Is a register made of what a load loads that may be early itself? */
-static bool comes_of_early(const struct eager *e, int reg)
+bool ptx_comes_of_early(const struct eager *e, int reg)
 {
     int made[MOST_SEEN] = {reg};
     size_t count = 1;
@@ -243,7 +242,7 @@ const struct ptx_operand *ptx_chosen_by(const struct eager *e, const struct ptx_
     } else if ((ptx_is(in, "and") || ptx_is(in, "or")) && in->mod_count == 1 && !strcmp(in->mods[0], "pred")) {
         by = &o[first ? 2 : 1];
         *negate = by->negate ^ ptx_is(in, "or");
-        if (by->kind == PTX_OP_REG && first && comes_of_early(e, by->reg)) return NULL;
+        if (by->kind == PTX_OP_REG && first && ptx_comes_of_early(e, by->reg)) return NULL;
     } else {
         return NULL;
     }

@@ -146,18 +146,34 @@ static bool is_steady(struct eager *e, int reg, size_t use)
     return true;
 }
 
+/* The instruction that sets a register, where there are several the one by which threads come from the load to the use
+ * on all ways; NOWHERE: none, or SEVERAL. */
+static size_t maker_of(struct eager *e, int reg, size_t use)
+{
+    size_t maker = e->makers[reg];
+    if (maker != SEVERAL || ptx_leads(e, e->load, use, reg)) return maker;
+    maker = NOWHERE;
+    for (size_t k = 0; k < e->f->insn_count; k++) {
+        if (!ptx_writes(&e->f->insns[k], reg) || !ptx_leads(e, e->load, k, -1) || !ptx_leads(e, k, use, reg)) continue;
+        if (maker != NOWHERE) return SEVERAL;
+        maker = k;
+    }
+    return maker;
+}
+
 /* What a register holds at its use, so far behind the load, in one that holds it at the load; -1: it is not known
  * there. */
 static int before_load(struct eager *e, int reg, size_t apart, unsigned depth)
 {
-    const size_t use = e->load + apart, maker = e->makers[reg];
+    const size_t use = e->load + apart;
     if (is_steady(e, reg, use)) return reg;
+    const size_t maker = maker_of(e, reg, use), made = maker - e->load;
     if (maker >= SEVERAL || maker <= e->load || depth == DEEPEST || ptx_leads(e, e->load, use, reg)) return -1;
     struct ptx_insn in = e->f->insns[maker];
     if (!ptx_computes(&in) && !(ptx_is_plain_load(&in) && ptx_loads_same(e, maker))) return -1;
     if (in.operands[0].kind != PTX_OP_REG) return -1;
     for (size_t k = 0; k < e->copy_count; k++)
-        if (e->copies[k].reg == reg) return e->copies[k].copy;
+        if (e->copies[k].made == made && e->copies[k].reg == reg) return e->copies[k].copy;
     struct ptx_operand *o = ptx_new(e->p, in.operand_count, sizeof *o);
     if (!o) {
         e->no_memory = true;
@@ -165,7 +181,6 @@ static int before_load(struct eager *e, int reg, size_t apart, unsigned depth)
     }
     memcpy(o, in.operands, in.operand_count * sizeof *o);
     in.operands = o;
-    const size_t made = maker - e->load;
     for (size_t k = 1; k < in.operand_count; k++) {
         if (o[k].item_count) return -1;
         bool is_register = (o[k].kind == PTX_OP_REG || o[k].kind == PTX_OP_ADDRESS) && o[k].reg >= 0;
@@ -175,38 +190,79 @@ static int before_load(struct eager *e, int reg, size_t apart, unsigned depth)
     int copy = ptx_insert(e, e->load, in, e->f->regs[reg].type);
     if (copy >= 0 && e->copy_count < MOST_COPIES) {
         e->copies[e->copy_count].reg = reg;
+        e->copies[e->copy_count].made = made;
         e->copies[e->copy_count++].copy = copy;
     }
     return copy;
 }
 
-/* ---- the guard ---- */
+/* ---- new instructions ---- */
+/* Makes of an instruction another one at its line, whose operands are to be filled in. */
+static bool make(struct eager *e, struct ptx_insn *in, char *opcode, char *first, char *second, size_t operands)
+{
+    in->operands = ptx_new(e->p, operands, sizeof *in->operands);
+    in->mods = ptx_new(e->p, 2, sizeof *in->mods);
+    if (!in->operands || !in->mods) {
+        e->no_memory = true;
+        return false;
+    }
+    in->opcode = opcode;
+    in->mods[0] = first;
+    in->mods[1] = second;
+    in->mod_count = second ? 2 : 1;
+    in->operand_count = operands;
+    return true;
+}
+
 /* One predicate of two, before the load. */
 static bool join(struct eager *e, struct literal *a, const struct literal *b, char *opcode)
 {
     static char pred[] = "pred";
     struct ptx_insn in = e->f->insns[e->load];
-    in.operands = ptx_new(e->p, 3, sizeof *in.operands);
-    in.mods = ptx_new(e->p, 1, sizeof *in.mods);
-    if (!in.operands || !in.mods) {
-        e->no_memory = true;
-        return false;
-    }
-    in.opcode = opcode;
-    in.mods[0] = pred;
-    in.mod_count = 1;
-    in.operand_count = 3;
+    if (!make(e, &in, opcode, pred, NULL, 3)) return false;
     in.operands[1] = (struct ptx_operand){.kind = PTX_OP_REG, .reg = a->reg, .negate = a->negate};
     in.operands[2] = (struct ptx_operand){.kind = PTX_OP_REG, .reg = b->reg, .negate = b->negate};
     *a = (struct literal){.reg = ptx_insert(e, e->load, in, PTX_PRED)};
     return a->reg >= 0;
 }
 
+/* ---- choices by a sign ---- */
+/* Is it x >> 31 of a signed x, all ones or nothing? */
+static bool is_sign(const struct eager *e, const struct ptx_operand *o)
+{
+    if (o->kind != PTX_OP_REG || e->makers[o->reg] >= SEVERAL) return false;
+    const struct ptx_insn *in = &e->f->insns[e->makers[o->reg]];
+    return ptx_is(in, "shr") && in->guard < 0 && !strcmp(in->mods[0], "s32") && in->operands[2].kind == PTX_OP_IMM &&
+           in->operands[2].imm == 31;
+}
+
+/* x < 0 ? v : 0, which LLVM writes as x >> 31 & v, chooses by a predicate as others do. */
+static void choose_by_sign(struct eager *e, size_t k)
+{
+    static char setp[] = "setp", selp[] = "selp", lt[] = "lt", s32[] = "s32", b32[] = "b32";
+    struct ptx_insn in = e->f->insns[k], sign = in;
+    if (!ptx_is(&in, "and") || !ptx_computes(&in) || strcmp(in.mods[0], b32) != 0) return;
+    const struct ptx_operand *o = in.operands, *by = is_sign(e, &o[1]) ? &o[1] : &o[2],
+                             *v = by == &o[1] ? &o[2] : &o[1];
+    if (!is_sign(e, by) || v->kind != PTX_OP_REG || !ptx_comes_of_early(e, v->reg)) return;
+    if (!make(e, &sign, setp, lt, s32, 3) || !make(e, &in, selp, b32, NULL, 4)) return;
+    sign.operands[1] = *by;
+    sign.operands[2] = (struct ptx_operand){.kind = PTX_OP_IMM};
+    in.operands[0] = o[0];
+    in.operands[1] = *v;
+    in.operands[2] = (struct ptx_operand){.kind = PTX_OP_IMM};
+    in.operands[3] = (struct ptx_operand){.kind = PTX_OP_REG, .reg = ptx_insert(e, k, sign, PTX_PRED)};
+    if (in.operands[3].reg < 0) return;
+    e->f->insns[k + 1] = in;
+    ptx_enter_all(e);
+}
+
+/* ---- the guard ---- */
 /* Adds a literal to a way by predicates that are known at the load. Of one that is not, those that must hold, too. */
 static void resolve_literal(struct eager *e, struct way *known, const struct literal *l, unsigned depth)
 {
     const int reg = before_load(e, l->reg, l->apart, 0);
-    const size_t maker = e->makers[l->reg];
+    const size_t maker = maker_of(e, l->reg, e->load + l->apart);
     if (reg >= 0) {
         if (known->count < MOST_LITERALS)
             known->all[known->count++] = (struct literal){.reg = reg, .negate = l->negate};
@@ -267,11 +323,12 @@ static bool guard_in(struct ptx_parser *p, struct ptx_func *f)
     e->f = f;
     for (size_t k = 0; k < f->insn_count && e->walk.steps < STEPS; k++) {
         if (f->insns[k].is_added || !ptx_may_be_early(e, &f->insns[k])) continue;
+        e->load = k;
         if (!e->makers) {
             if (!ptx_make_room(e)) return false;
             ptx_enter_all(e);
+            for (size_t n = 0; n < f->insn_count && !e->no_memory; n++) choose_by_sign(e, n);
         }
-        e->load = k;
         bool found = ptx_find_ways(e);
         while (found && raise_some(e)) found = ptx_find_ways(e);
         bool known = found && resolve(e);

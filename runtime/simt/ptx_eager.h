@@ -59,6 +59,7 @@ struct eager {
     bool exact; /* ways are followed in time, too */
     struct {
         int reg, copy;
+        size_t made; /* so far behind the load */
     } copies[MOST_COPIES];
     size_t copy_count;
     bool dropped; /* not all of who wants it is known at the load */
@@ -86,6 +87,8 @@ bool ptx_make_room(struct eager *e);
 void ptx_enter_all(struct eager *e);
 /* Can one instruction follow behind another, before the load is made again, or a register (if >= 0) set? */
 bool ptx_leads(struct eager *e, size_t behind, size_t to, int reg);
+/* Is a register made of what a load loads that may be early itself? */
+bool ptx_comes_of_early(const struct eager *e, int reg);
 /* By which operand does an instruction that computes choose a register among its operands? NULL: it does not. */
 const struct ptx_operand *ptx_chosen_by(const struct eager *e, const struct ptx_insn *in, int reg, bool *negate);
 /* One more way. What is wanted if a predicate holds and if it does not does not depend on it. */

@@ -2,7 +2,14 @@
  * nothing that orders threads stands between, a load may as well be made there. So the checks pass over it, and look
  * where its value is used at one that stands for it: the same, into a register that nobody reads, by the predicate that
  * chooses. */
+#include <string.h>
 #include "runtime/simt/ptx_eager.h"
+
+/* Are addresses in two variables? */
+static bool are_two(const struct ptx_operand *a, const struct ptx_operand *b)
+{
+    return a->symbol && b->symbol && strcmp(a->symbol, b->symbol) != 0;
+}
 
 /* Does the instruction order the thread with others, or store where the load may look? Then a load behind it is another
  * one. */
@@ -17,7 +24,7 @@ static bool separates(const struct ptx_insn *load, const struct ptx_insn *in)
         if (ptx_has_mod_like(in, strong[k])) return true;
     for (size_t k = 0; k < sizeof spaces / sizeof *spaces; k++) named |= ptx_has_mod_like(in, spaces[k]);
     bool there = !named || ptx_has_mod_like(in, shared ? "shared" : "global");
-    return ONE_OF(in->opcode, opcodes) || (ptx_is(in, "st") && there);
+    return ONE_OF(in->opcode, opcodes) || (ptx_is(in, "st") && there && !are_two(&load->operands[1], &in->operands[0]));
 }
 
 bool ptx_loads_same(struct eager *e, size_t behind)

@@ -256,6 +256,22 @@ case("chosen by data that come behind that arm", [[  __shared__ int s;
   if (t == 0) s = n + 4;
   if (o[t] > n) v = s;]], { [1] = "", [0] = RACE })
 
+case("behind an arm that stores another variable", [[  __shared__ int s, r;
+  if (t == 5) r = s = n;
+  __syncthreads();
+  v = n > 7 ? s : 0;
+  if (t == 0) s = n + 4;
+  if (r > 2) v = s;]], { [1] = "", [3] = RACE })
+
+case("chosen by data that are loaded again in the other arm", [[  if (o[t] > 6) v = 31 * v + n;
+  if (t == 18) g = n + 8;
+  if (o[t] > n && t == 12) v = 31 * v + g;]], { [1] = "", [0] = "race of g" })
+
+case("by a sign", [[  __shared__ int s;
+  if (t == 5 && n < -1) s = n;
+  __syncthreads();
+  v += (o[t] ^ n) < 0 ? s : 0;]], { [0] = "", [-1] = UNWRITTEN, [-2] = "" })
+
 case("where one of two conditions is known", [[  __shared__ int s, r;
   if (t == 5) r = s = n;
   __syncthreads();

@@ -110,6 +110,8 @@ static const char *const chosen[] = {
     "ld.shared.u32 $R, [$V]; setp.eq.s32 $Q, $r, $N; @$q add.s32 $R, $r, $r;",
     "ld.shared.u32 $T, [$V]; setp.eq.s32 $Q, $r, $N; @$q st.shared.u32 [$V], $t;",
     "ld.shared.u32 $T, [$V]; setp.gt.s32 $Q, $r, $N; selp.b32 $T, $t, %r9, $q; mov.u32 %r9, $u;",
+    "ld.shared.u32 $T, [$V]; sub.s32 %x, $r, $N; shr.s32 $T, %x, 31; and.b32 $R, $u, $t;",
+    "ld.shared.u32 $T, [$V]; sub.s32 $T, $r, $r; shr.u32 %x, $u, 31; and.b32 $R, $t, %x;",
 };
 
 static void block(struct gen *g);
