@@ -111,7 +111,7 @@ enum rt_status kn_scan(enum kn_scan s, const struct rt_array *a, int axis, struc
  * them broadcast; floating dtypes of one kind, others are converted as by `*`. BLAS on the host when there is one
  * (LUNARRAY_OPENBLAS), else our own loops; a tiled kernel on cuda. */
 enum rt_status kn_matmul(const struct rt_array *a, const struct rt_array *b, struct rt_array *out, struct rt_error *e);
-/* The product of two contiguous vectors of as many elements, those of the first conjugated where they are complex. */
+/* The product of two vectors of as many elements, those of the first conjugated where they are complex. */
 enum rt_status kn_vdot(const struct rt_array *a, const struct rt_array *b, struct rt_array *out, struct rt_error *e);
 /* The same of two small vectors of floats, as kn_small_reduction. */
 bool kn_small_dot(const struct rt_array *a, const struct rt_array *b, enum rt_dtype *t, void *element);

@@ -204,7 +204,8 @@ enum rt_status kn_vdot(const struct rt_array *a, const struct rt_array *b, struc
     enum rt_status status = kn_check_devices((const struct rt_array *const[]){a, b}, 2, e);
     if (status != RT_OK) return status;
     if (!rt_is_complex(a->dtype)) return kn_matmul(a, b, out, e);
-    if (a->dtype == b->dtype && !kn_runs_generated(rt_array_device(a))) {
+    if (a->dtype == b->dtype && !kn_runs_generated(rt_array_device(a)) && rt_array_contiguous(a) &&
+        rt_array_contiguous(b)) {
         struct kn_product p = {.dtype = a->dtype, .rows = 1, .inner = a->shape[0], .columns = 1, .batches = 1};
         p.a_stride[1] = p.b_stride[0] = 1;
         status = rt_array_new(rt_array_device(a), a->dtype, 0, NULL, out, e);

@@ -13,6 +13,7 @@
 #define LEAST 64    /* and at least, where there are so many */
 #define LINES 256   /* that a loop goes over at a time; whole groups of KN_SUMMED_ROWS */
 #define GRAIN 32768 /* multiplications that one piece of parallel work has */
+#define APART 2048  /* elements of two vectors that are laid side by side in the nearest cache at a time */
 #define FEW   64    /* partial results that take no allocation */
 #define SMALL 512   /* elements of a matrix, of which there are many, that are not worth the way through here */
 
@@ -116,17 +117,48 @@ static size_t grain_of(int64_t each)
     return each < GRAIN ? (size_t)(GRAIN / (each + 1)) + 1 : 1;
 }
 
-static enum rt_status by_lines(struct job *j, struct rt_error *e)
+/* The elements of a vector, n of the dtype, as they lie where that is side by side, else in the buffer. */
+static const void *side_by_side(const struct job *j, const char *from, int64_t step, void *buffer, int64_t n)
+{
+    if (step == 1) return from;
+    j->loops->narrow->gather[__builtin_ctz(rt_dtypes[j->p->dtype].size)](buffer, from, step, (size_t)n);
+    return buffer;
+}
+
+/* Every element of the result is the product of two vectors whose elements lie apart. Items are the chunks of them. */
+static void multiply_apart(void *context, size_t begin, size_t end, int worker)
+{
+    const struct job *j = context;
+    const int64_t size = rt_dtypes[j->p->dtype].size, step = j->p->a_stride[1];
+    kn_dot_loop *dot = j->loops->product->dot[j->p->dtype == RT_FLOAT64];
+    double left[APART], right[APART], sum; /* the buffers of the dtype */
+    (void)worker;
+    for (size_t item = begin; item < end && !rt_interrupted(); item++) {
+        const int64_t first = (int64_t)item % j->pieces * APART,
+                      n = j->length - first < APART ? j->length - first : APART;
+        const char *a, *b;
+        operands_of(j->p, (int64_t)item / j->pieces, &a, &b);
+        const void *x = side_by_side(j, a + first * step * size, step, left, n),
+                   *y = side_by_side(j, b + first * j->step * size, j->step, right, n);
+        dot(j->partial ? j->partial + item : &sum, x, 0, y, 1, (size_t)n);
+        if (!j->partial) store(j, (int64_t)item, &sum, 1);
+    }
+}
+
+/* All lines in chunks of so many elements. */
+static enum rt_status by_lines(struct job *j, int64_t chunk, void (*multiply)(void *, size_t, size_t, int),
+                               struct rt_error *e)
 {
     double few[FEW], *heap = NULL;
     int64_t results = j->lines * j->p->batches;
-    j->pieces = (j->length + CHUNK - 1) / CHUNK;
+    j->pieces = (j->length + chunk - 1) / chunk;
     if (j->pieces > 1) {
         size_t bytes = (size_t)(results * j->pieces) * sizeof(double);
         j->partial = bytes <= sizeof few ? few : (heap = rt_alloc(bytes));
         if (!j->partial) return rt_fail(e, RT_NOMEM, "out of memory: %zu bytes for matmul", bytes);
     }
-    rt_parallel_for((size_t)(results * j->pieces), grain_of(j->length), multiply_chunks, j);
+    const size_t together = j->pieces > 1 ? (size_t)(CHUNK / chunk) : 1;
+    rt_parallel_for((size_t)(results * j->pieces), grain_of(j->length) * together, multiply, j);
     if (j->partial && !rt_interrupted()) store_sums(j, results);
     free(heap);
     return RT_OK;
@@ -191,7 +223,7 @@ bool kn_matvec_host(const struct kn_product *p, enum rt_status *status, struct r
         j.lines = count;
         j.length = p->inner;
         j.line = outer;
-        *status = by_lines(&j, e);
+        *status = by_lines(&j, CHUNK, multiply_chunks, e);
     } else if (outer == 1 && count > 1) {
         j.lines = p->inner;
         j.length = count;
@@ -201,6 +233,10 @@ bool kn_matvec_host(const struct kn_product *p, enum rt_status *status, struct r
         j.pieces = (count + j.panel - 1) / j.panel;
         rt_parallel_for((size_t)(p->batches * j.pieces), grain_of(p->inner * j.panel), add_lines, &j);
         *status = RT_OK;
+    } else if (count == 1) {
+        j.lines = 1;
+        j.length = p->inner;
+        *status = by_lines(&j, APART, multiply_apart, e);
     } else {
         return false;
     }

@@ -208,6 +208,19 @@ static int vecmat(lua_State *L)
 
 static const struct rt_array *push_flat(lua_State *L, int idx);
 
+/* Pushes the array with all elements along one axis, which floats may lie apart along: their products take them so. */
+static void push_line(lua_State *L, int idx)
+{
+    const struct rt_array *a = lg_check_array(L, idx);
+    const char kind = rt_dtypes[a->dtype].kind;
+    if (kind == 'f' || kind == 'c') {
+        enum rt_status status = rt_array_reshape(a, 1, (int64_t[]){-1}, lg_new_array(L), NULL);
+        if (status == RT_OK) return;
+        lua_pop(L, 1);
+    }
+    push_flat(L, idx);
+}
+
 static int vdot(lua_State *L)
 {
     char x[256], y[256];
@@ -217,7 +230,7 @@ static int vdot(lua_State *L)
                           rt_shape_text(a->ndim, a->shape, x, sizeof x), rt_shape_text(b->ndim, b->shape, y, sizeof y));
     lua_settop(L, 2);
     for (int i = 1; i <= 2; i++) {
-        push_flat(L, i);
+        push_line(L, i);
         lua_replace(L, i);
     }
     const struct rt_array *x_line = lg_check_array(L, 1), *y_line = lg_check_array(L, 2);

@@ -353,4 +353,28 @@ t.test("what a complex vector has of itself is real to the last bit", function()
   end
 end)
 
+t.every("products of vectors whose elements lie apart", function(device)
+  for _, dtype in ipairs { "float32", "float64" } do
+    for _, n in ipairs(t.brief({ 1, 2, 3, 64, 65, 2047, 2048, 2049, 5000, 140000 }, { 3, 65, 2049 })) do
+      local k = gpu.range(1, 3 * n, "int64", device)
+      local x, y = (k % 7 - 3):to(dtype), (k % 5 - 1):to(dtype)
+      local kinds = {
+        x[{ { 1, n } }], y[{ { 1, 2 * n, 2 } }], x[{ { 1, 3 * n, 3 } }], y["::-3"], gpu.expand(y[{ { 2 } }], { n }),
+      }
+      for i, a in ipairs(kinds) do
+        for j, b in ipairs(kinds) do
+          local want = (a:to("float64") * b:to("float64")):sum()
+          local what = ("%s of %d, ways %d and %d"):format(dtype, n, i, j)
+          t.eq(a:dot(b), want, what)
+          t.eq(gpu.vdot(a, b), want, what)
+        end
+      end
+    end
+    local rows = (gpu.range(1, 4 * 3000, "int64", device) % 9 - 4):to(dtype):reshape(4, 3000)
+    local a, b = rows[{ { 1, 3 }, { 1, 2999, 2 } }], rows[{ { 2, 4 }, { 2, 3000, 2 } }]
+    t.same(gpu.vecdot(a, b):totable(), (a * b):sum(2):totable(), "rows of " .. dtype)
+    t.eq(a:vdot(b), (a * b):sum(), "rows as one vector of " .. dtype)
+  end
+end)
+
 t.done()
