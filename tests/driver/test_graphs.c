@@ -154,8 +154,11 @@ TEST(what_a_capture_forbids)
     CHECK_INT(run(add, x, 1, s), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
     CHECK_INT(cuStreamEndCapture(s, &g), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
     CHECK(g == NULL);
-    /* the default stream, which waits for this one */
+    /* the default stream, which waits for this one: to ask about it spoils nothing */
     OK(cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    CHECK_INT(cuStreamIsCapturing(NULL, &status), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+    OK(cuStreamIsCapturing(s, &status));
+    CHECK_INT(status, CU_STREAM_CAPTURE_STATUS_ACTIVE);
     CHECK_INT(cuMemsetD8(x, 0, 4), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
     CHECK_INT(cuStreamEndCapture(s, &g), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
     /* the whole context */
@@ -558,9 +561,17 @@ TEST(graphs_allocate)
 
 TEST(drawings)
 {
-    start();
+    prepare();
     CUgraph g, inner;
     CUgraphNode a, b, c;
+    CUDA_KERNEL_NODE_PARAMS k = {.func = add,
+                                 .gridDimX = 1,
+                                 .gridDimY = 1,
+                                 .gridDimZ = 1,
+                                 .blockDimX = 32,
+                                 .blockDimY = 1,
+                                 .blockDimZ = 1,
+                                 .kernelParams = (void *[]){&x, &(int){N}, &(int){1}}};
     char path[] = "/tmp/lunarray-graph-XXXXXX", text[2000] = "";
     int fd = mkstemp(path);
     CHECK(fd >= 0);
@@ -575,11 +586,17 @@ TEST(drawings)
     OK(cuGraphAddMemsetNode(&a, g, NULL, 0, &m, now));
     OK(cuGraphAddEmptyNode(&b, g, &a, 1));
     OK(cuGraphAddChildGraphNode(&c, g, &b, 1, inner));
+    OK(cuGraphAddKernelNode(&a, g, NULL, 0, &k));
     OK(cuGraphDebugDotPrint(g, path, CU_GRAPH_DEBUG_DOT_FLAGS_VERBOSE));
     CHECK(read(fd, text, sizeof text - 1) > 0);
     CHECK_HAS(text, "MEMSET\\n16 x 1 of 4 bytes = 9");
     CHECK_HAS(text, "\"graph_0\" -> \"graph_1\";");
     CHECK_HAS(text, "cluster_graph_2");
+    CHECK_HAS(text, "KERNEL\\nadd\\n<<<(1,1,1), (32,1,1), 0>>>");
+    OK(cuGraphDebugDotPrint(g, path, 0));
+    const ssize_t length = pread(fd, text, sizeof text - 1, 0);
+    text[length > 0 ? length : 0] = 0;
+    CHECK_HAS(text, "KERNEL\\nadd\"]");
     CHECK_INT(cuGraphDebugDotPrint(g, NULL, 0), CUDA_ERROR_INVALID_VALUE);
     CHECK_INT(cuGraphDebugDotPrint(g, "/nowhere/at/all", 0), CUDA_ERROR_OPERATING_SYSTEM);
     close(fd);

@@ -103,14 +103,19 @@ static CUresult spoil(struct capture *c, CUresult r)
 }
 
 /* The default stream waits for all streams that were not made otherwise, and those may not be waited for. */
-static CUresult check_legacy(void)
+static struct capture *awaited_by_legacy(void)
 {
     for (size_t i = 0; i < sizeof captures / sizeof captures[0]; i++) {
         struct capture *c = captures[i];
-        if (!c || !c->origin->stream || c->origin->stream->flags & CU_STREAM_NON_BLOCKING) continue;
-        return spoil(c, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+        if (c && c->origin->stream && !(c->origin->stream->flags & CU_STREAM_NON_BLOCKING)) return c;
     }
-    return CUDA_SUCCESS;
+    return NULL;
+}
+
+static CUresult check_legacy(void)
+{
+    struct capture *c = awaited_by_legacy();
+    return c ? spoil(c, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) : CUDA_SUCCESS;
 }
 
 /* What is not of a stream would be missing when the graph is launched. Which captures that concerns is said at
@@ -458,7 +463,7 @@ static CUresult capture_info(CUstream stream, CUstreamCaptureStatus *status, cuu
     if (!status) return CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_lock(&lock);
     struct member *m = member_of(stream);
-    CUresult r = m || !is_legacy(stream) ? CUDA_SUCCESS : check_legacy();
+    bool unknown = !m && is_legacy(stream) && awaited_by_legacy(); /* to ask spoils nothing */
     *status = !m                    ? CU_STREAM_CAPTURE_STATUS_NONE
               : m->capture->spoiled ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
                                     : CU_STREAM_CAPTURE_STATUS_ACTIVE;
@@ -467,7 +472,7 @@ static CUresult capture_info(CUstream stream, CUstreamCaptureStatus *status, cuu
     if (m && tips) *tips = m->tips.nodes;
     if (m && count) *count = m->tips.count;
     pthread_mutex_unlock(&lock);
-    return r;
+    return unknown ? CUDA_ERROR_STREAM_CAPTURE_IMPLICIT : CUDA_SUCCESS;
 }
 
 CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)

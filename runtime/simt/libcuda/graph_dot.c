@@ -22,6 +22,12 @@ static const char *type_name(CUgraphNodeType type)
     }
 }
 
+static void write_name(FILE *f, const struct libcuda_params *p)
+{
+    if (p->type == CU_GRAPH_NODE_TYPE_KERNEL && simt_handle_is(p->kernel.function, SIMT_FUNCTION))
+        fprintf(f, "\\n%s", simt_function_info(p->kernel.function->function)->name);
+}
+
 /* What a node does, in a line of its box. */
 static void describe(FILE *f, const struct libcuda_params *p)
 {
@@ -29,8 +35,6 @@ static void describe(FILE *f, const struct libcuda_params *p)
     const CUDA_MEMCPY3D *c = &p->copy;
     switch (p->type) {
     case CU_GRAPH_NODE_TYPE_KERNEL:
-        if (simt_handle_is(p->kernel.function, SIMT_FUNCTION))
-            fprintf(f, "\\n%s", simt_function_info(p->kernel.function->function)->name);
         fprintf(f, "\\n<<<(%u,%u,%u), (%u,%u,%u), %u>>>", g[0], g[1], g[2], b[0], b[1], b[2], p->kernel.shared);
         break;
     case CU_GRAPH_NODE_TYPE_MEMCPY: fprintf(f, "\\n%zu bytes", c->WidthInBytes * c->Height * c->Depth); break;
@@ -50,6 +54,7 @@ static void draw(FILE *f, CUgraph graph, const char *name, bool verbose)
     for (CUgraphNode n = graph->first; n; n = n->next) {
         fprintf(f, "\"%s_%zu\"[shape=\"rectangle\" label=\"%zu\\n%s", name, n->place, n->place,
                 type_name(n->params.type));
+        write_name(f, &n->params);
         if (verbose) describe(f, &n->params);
         fputs("\"];\n", f);
         for (size_t i = 0; i < n->need_count; i++)
