@@ -55,6 +55,31 @@ TEST(streams_and_events)
     OK(cudaFree(d));
 }
 
+static void CUDART_CB wait_for(void *go)
+{
+    while (!*(volatile int *)go) continue;
+}
+
+TEST(work_that_goes_on_is_no_error)
+{
+    int go = 0;
+    cudaStream_t s;
+    cudaEvent_t event;
+    OK(cudaStreamCreate(&s));
+    OK(cudaEventCreate(&event));
+    OK(cudaLaunchHostFunc(s, wait_for, &go));
+    OK(cudaEventRecord(event, s));
+    CHECK_STR(cudaGetErrorName(cudaStreamQuery(s)), "cudaErrorNotReady");
+    OK(cudaPeekAtLastError());
+    CHECK_STR(cudaGetErrorName(cudaEventQuery(event)), "cudaErrorNotReady");
+    OK(cudaGetLastError());
+    *(volatile int *)&go = 1;
+    OK(cudaStreamSynchronize(s));
+    OK(cudaEventQuery(event));
+    OK(cudaEventDestroy(event));
+    OK(cudaStreamDestroy(s));
+}
+
 TEST(memory_in_the_order_of_a_stream)
 {
     int *p, h[256];

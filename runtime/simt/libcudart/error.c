@@ -197,9 +197,10 @@ cudaError_t cudart_begin(void)
     return error != cudaSuccess ? error : cudart_use_context();
 }
 
+/* That work goes on is an answer and no error, of which the next launch's error handling must not hear. */
 cudaError_t cudart_end(cudaError_t error)
 {
-    if (error == cudaSuccess) return error;
+    if (error == cudaSuccess || error == cudaErrorNotReady) return error;
     if (stays(error)) atomic_store(&fatal, (int)error);
     last = error;
     return error;
