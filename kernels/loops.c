@@ -440,6 +440,23 @@ static void past_lines(void *to, const void *from, size_t lines, const struct kn
     }
 }
 
+/* Complex numbers are chosen as the integers that have their bits: compilers branch where they are chosen as numbers.
+ */
+static void where_pairs(void *out, const void *pa, const void *pb, const void *pc, size_t n)
+{
+    const uint8_t *a = pa;
+    const uint64_t *b = pb, *c = pc;
+    uint64_t *to = out;
+    INDEPENDENT for (size_t i = 0; i < n; i++)
+    {
+        const uint64_t first = -(uint64_t)(a[i] != 0);
+        to[2 * i] = (b[2 * i] & first) | (c[2 * i] & ~first);
+        to[2 * i + 1] = (b[2 * i + 1] & first) | (c[2 * i + 1] & ~first);
+    }
+}
+#define WHERE_C64  WHERE_U64
+#define WHERE_C128 where_pairs
+
 /* The table. */
 #define CONVERT_ENTRY(id, TYPE, ints, floats, class, FROM) [RT_##id] = convert_##class##_##id,
 

@@ -188,4 +188,18 @@ t.test("kernels take complex arrays and numbers", function()
   k.f(1, 32)(gpu.ones(4), gpu.zeros(4), z, 2) -- pairs of floats
 end)
 
+t.every("choosing among complex numbers", function(device)
+  for _, dtype in ipairs { "complex64", "complex128" } do
+    for _, n in ipairs { 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 33, 2100 } do
+      local k = gpu.range(1, n, "int64", device)
+      local mask = (k * 7 % 5):gt(2)
+      local x, y = gpu.complex(k:to("float64"), -k:to("float64")):to(dtype), gpu.complex(0 * k:to("float64"), 1 / k):to(dtype)
+      local got, filled = gpu.where(mask, x, y), x:clone()
+      filled[mask] = gpu.complex(3, -4)
+      assert(got.real:equal(gpu.where(mask, x.real, y.real)) and got.imag:equal(gpu.where(mask, x.imag, y.imag)), dtype .. n)
+      assert(filled.real:equal(gpu.where(mask, 3, x.real)) and filled.imag:equal(gpu.where(mask, -4, x.imag)), dtype .. n)
+    end
+  end
+end)
+
 t.done()
