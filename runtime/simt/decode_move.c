@@ -88,6 +88,15 @@ static bool decode_special_vector(struct decoder *d)
     return true;
 }
 
+static bool emit_mov(struct decoder *d, char class, uint32_t from, uint32_t to)
+{
+    struct insn *i = simt_emit_key(d, class == 'q' ? "mov.b64" : "mov.b32");
+    if (!simt_guard(d, i)) return false;
+    i->a = i->b = i->c = from;
+    i->d = to;
+    return true;
+}
+
 /* mov.b128 between registers, or from and into two of 64 bits. */
 static bool decode_wide_mov(struct decoder *d)
 {
@@ -100,19 +109,39 @@ static bool decode_wide_mov(struct decoder *d)
             (split && !simt_destination(d, &to->items[k], 'q', &out[k])))
             return false;
     if ((!join && !simt_wide_source(d, from, in)) || (!split && !simt_wide_destination(d, to, out))) return false;
-    for (int k = 0; k < 2; k++) {
-        struct insn *i = simt_emit_key(d, "mov.b64");
-        if (!simt_guard(d, i)) return false;
-        i->a = i->b = i->c = in[k];
-        i->d = out[k];
+    return emit_mov(d, 'q', in[0], out[0]) && emit_mov(d, 'q', in[1], out[1]);
+}
+
+/* mov.v2 and mov.v4 between registers of so many elements, as gcc has them; all are read before one is written. */
+static bool decode_vector_mov(struct decoder *d, enum ptx_type type, size_t n)
+{
+    const struct ptx_operand *to = &d->in->operands[0], *from = &d->in->operands[1];
+    char class = simt_class_of(type);
+    uint32_t in[4], out[4];
+    if (to->item_count != n || from->item_count != n || (class != 'w' && class != 'q'))
+        return simt_decode_unsupported(d);
+    for (size_t k = 0; k < n; k++) {
+        if (!simt_source(d, &from->items[k], class, type, &in[k])) return false;
+        if (!simt_destination(d, &to->items[k], class, &out[k])) return false;
     }
+    for (size_t k = 1; k < n; k++) {
+        uint32_t kept;
+        if (!simt_temp(d, class, &kept) || !emit_mov(d, class, in[k], kept)) return false;
+        in[k] = kept;
+    }
+    for (size_t k = 0; k < n; k++)
+        if (!emit_mov(d, class, in[k], out[k])) return false;
     return true;
 }
 
 bool simt_decode_mov(struct decoder *d, const struct shape *s)
 {
     if (s->type_count != 1 || !simt_want_operands(d, 2, 2)) return simt_decode_unsupported(d);
-    if (s->word_count == 1 && simt_has_word(s, "v4") && s->types[0] == PTX_U32) return decode_special_vector(d);
+    bool special = d->in->operands[1].kind == PTX_OP_SPECIAL;
+    if (s->word_count == 1 && simt_has_word(s, "v4") && s->types[0] == PTX_U32 && special)
+        return decode_special_vector(d);
+    if (s->word_count == 1 && (simt_has_word(s, "v2") || simt_has_word(s, "v4")))
+        return decode_vector_mov(d, s->types[0], simt_has_word(s, "v2") ? 2 : 4);
     if (s->word_count) return simt_decode_unsupported(d);
     char class = simt_class_of(s->types[0]);
     const struct ptx_operand *o = d->in->operands;
@@ -120,7 +149,7 @@ bool simt_decode_mov(struct decoder *d, const struct shape *s)
     if (simt_is_vector(&o[0]) && simt_is_vector(&o[1])) return simt_decode_unsupported(d);
     if (simt_is_vector(&o[0])) return decode_unpack(d, s->types[0]);
     if (simt_is_vector(&o[1])) return decode_pack(d, s->types[0]);
-    if (o[1].kind == PTX_OP_SPECIAL && class != 'p') {
+    if (special && class != 'p') {
         uint32_t out;
         return simt_destination(d, &o[0], class, &out) && simt_guard(d, simt_emit_special(d, o[1].symbol, class, out));
     }

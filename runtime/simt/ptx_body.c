@@ -168,12 +168,9 @@ static bool static_variable(struct ptx_parser *p, const struct ptx_name *name, s
     return ptx_add_variable(p, v, &index) && add_symbol(p, name, SYMBOL_STATIC, index, 1);
 }
 
-static bool local_variable(struct ptx_parser *p, const struct ptx_var *type)
+static bool add_variable(struct ptx_parser *p, const struct ptx_name *name, struct ptx_var v)
 {
     struct ptx_func *f = p->func;
-    struct ptx_var v = *type;
-    if (!ptx_variable(p, false, &v)) return false;
-    const struct ptx_name *name = ptx_intern(p, v.name, strlen(v.name));
     if (name && (v.space == PTX_GLOBAL || v.space == PTX_CONST)) return static_variable(p, name, &v);
     if (!name || !add_symbol(p, name, SYMBOL_VAR, f->var_count, 1)) return false;
     v.name = unique_name(p, name, -1);
@@ -182,6 +179,27 @@ static bool local_variable(struct ptx_parser *p, const struct ptx_var *type)
     if (!f->vars) return false;
     f->vars[f->var_count++] = v;
     return true;
+}
+
+/* name<N>, of which the '<' is taken: name0, name1, ..., which few programs have many of. */
+static bool add_variables(struct ptx_parser *p, const struct ptx_var *v)
+{
+    uint64_t count;
+    if (!ptx_take_int(p, 1024, &count) || !ptx_expect(p, '>')) return false;
+    char *text = ptx_new(p, strlen(v->name) + 8, 1);
+    for (uint64_t k = 0; text && k < count; k++) {
+        int n = sprintf(text, "%s%d", v->name, (int)k);
+        if (!add_variable(p, ptx_intern(p, text, (size_t)n), *v)) return false;
+    }
+    return text;
+}
+
+static bool local_variable(struct ptx_parser *p, const struct ptx_var *type)
+{
+    struct ptx_var v = *type;
+    if (!ptx_variable(p, false, &v)) return false;
+    if (ptx_accept(p, '<')) return add_variables(p, &v);
+    return add_variable(p, ptx_intern(p, v.name, strlen(v.name)), v);
 }
 
 static bool local_variables(struct ptx_parser *p, enum ptx_space space)

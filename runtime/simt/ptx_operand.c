@@ -91,6 +91,16 @@ static bool read_special(struct ptx_parser *p, const struct ptx_name *name, stru
     return true;
 }
 
+/* gcc names parameters as registers are named: %in_ar0, %value_out. */
+static bool is_parameter(const struct ptx_func *f, const char *name)
+{
+    for (size_t k = 0; k < f->param_count + f->return_count; k++) {
+        const struct ptx_var *v = k < f->param_count ? &f->params[k] : &f->returns[k - f->param_count];
+        if (strcmp(v->name, name) == 0) return true;
+    }
+    return false;
+}
+
 /* %r.b0 and the like. */
 static bool read_select(struct ptx_parser *p, struct ptx_operand *o)
 {
@@ -182,7 +192,7 @@ static bool read_named(struct ptx_parser *p, struct ptx_operand *o)
         o->reg = (int)s.index;
         return p->token.kind != TOKEN_DOT || p->token.space || read_select(p, o);
     }
-    if (!found && name->text[0] == '%') return read_special(p, name, o);
+    if (!found && name->text[0] == '%' && !is_parameter(p->func, name->text)) return read_special(p, name, o);
     const struct ptx_var *v = found && s.kind == SYMBOL_VAR      ? &p->func->vars[s.index]
                               : found && s.kind == SYMBOL_STATIC ? &p->module->vars[s.index]
                               : !found && name->var >= 0         ? &p->module->vars[name->var]

@@ -1,4 +1,5 @@
-/* PTX as compilers other than NVIDIA's write it: LLVM for Taichi, Halide and Mojo, Dr.Jit and Slang by themselves. */
+/* PTX as compilers other than NVIDIA's write it: LLVM for Taichi, Halide and Mojo, Dr.Jit and Slang by themselves, and
+ * gcc for OpenMP. */
 #include <stdlib.h>
 #include <string.h>
 #include "tests/driver/program.h"
@@ -164,6 +165,57 @@ TEST(elements_of_arrays_by_their_index)
     OK(cuLaunchKernel(function_of(m, "k"), 1, 1, 1, 32, 1, 1, 0, NULL, (void *[]){&x}, NULL));
     OK(cuMemcpyDtoH(out, x, sizeof out));
     for (int i = 0; i < 32; i++) CHECK_INT(out[i], (i % 2 ? i * i : 2 * i) + 40 + 20 + (i < 5 ? 10 * i + 10 : 0));
+    stop();
+}
+
+/* A kernel of OpenMP as gcc has it: the entry gives a function to a runtime that is linked to it, and stacks of the
+ * warps, in an array that the runtime has, begin where the launch says. */
+TEST(a_function_that_the_runtime_calls)
+{
+    static const char program[] =
+        "// BEGIN PREAMBLE\n\t.version 6.0\n\t.target sm_30\n\t.address_size 64\n// END PREAMBLE\n"
+        ".func main$fn$0$impl (.param .u64 %in_ar0);\n"
+        ".extern .func run_it (.param .u64 %in_ar1, .param .u64 %in_ar2);\n"
+        ".extern .shared .u64 stacks[32];\n"
+        ".visible .entry main$fn$0 (.param .u64 %arg, .param .u64 %stack, .param .u64 %sz)\n{\n"
+        "\t.reg .u32 %r<3>;\n\t.reg .u64 %R<4>;\n\tmov.u32 %r0, %tid.y;\n\tmov.u64 %R0, stacks;\n"
+        "\tmad.wide.u32 %R0, %r0, 8, %R0;\n\tld.param.u64 %R2, [%stack];\n\tld.param.u64 %R3, [%sz];\n"
+        "\tadd.u32 %r0, %r0, 1;\n\tcvt.u64.u32 %R1, %r0;\n\tmad.lo.u64 %R2, %R1, %R3, %R2;\n"
+        "\tst.shared.u64 [%R0], %R2;\n\tmov.u64 %R0, main$fn$0$impl;\n\tld.param.u64 %R1, [%arg];\n"
+        "\t{\n\t\t.param .u64 %P<2>;\n\t\tst.param.u64 [%P0], %R0;\n\t\tst.param.u64 [%P1], %R1;\n"
+        "\t\tcall.uni run_it, (%P0, %P1);\n\t}\n\tret.uni;\n}\n"
+        ".func main$fn$0$impl (.param .u64 %in_ar0)\n{\n\t.reg .u64 %ar0;\n\tld.param.u64 %ar0, [%in_ar0];\n"
+        "\t.reg .u32 %r22;\n\t.reg .u64 %r23;\n\t.reg .v2 .u32 %r24;\n\t.reg .v2 .u32 %r25;\n"
+        "\tmov.u32 %r22, %tid.y;\n\tmov.u64 %r23, stacks;\n\tmad.wide.u32 %r23, %r22, 8, %r23;\n"
+        "\tld.shared.u64 %r23, [%r23];\n\tmov.v2.u32 %r24, {7, 9};\n\tmov.v2.u32 %r25, %r24;\n"
+        "\tst.v2.u32 [%r23+-8], %r25;\n\tld.u32 %r22, [%r23+-4];\n\tatom.add.u32 %r22, [%ar0], %r22;\n\tret;\n}\n";
+    static const char runtime[] =
+        "\t.version 6.0\n\t.target sm_30\n\t.address_size 64\n.visible .shared .align 8 .u64 stacks[32];\n"
+        ".visible .func run_it (.param .u64 %in_ar0, .param .u64 %in_ar1)\n{\n\t.reg .u64 %ar0;\n"
+        "\tld.param.u64 %ar0, [%in_ar0];\n\t.reg .u64 %ar1;\n\tld.param.u64 %ar1, [%in_ar1];\n"
+        "\t{\n\t\t.param .u64 %out_arg1;\n\t\tst.param.u64 [%out_arg1], %ar1;\n"
+        "\t\tcall %ar0, (%out_arg1), $L_proto;\n\t\t$L_proto: .callprototype _ (.param .u64 _);\n\t}\n"
+        "\tbar.sync 0;\n\tret;\n}\n";
+    start();
+    CUlinkState link;
+    void *code;
+    size_t size;
+    CUmodule m;
+    CUdeviceptr sum, stack;
+    uint64_t bytes = 128;
+    uint32_t out = 0;
+    OK(cuLinkCreate(0, NULL, NULL, &link));
+    OK(cuLinkAddData(link, CU_JIT_INPUT_PTX, (void *)(uintptr_t)runtime, sizeof runtime, "runtime", 0, NULL, NULL));
+    OK(cuLinkAddData(link, CU_JIT_INPUT_PTX, (void *)(uintptr_t)program, sizeof program, "program", 0, NULL, NULL));
+    OK(cuLinkComplete(link, &code, &size));
+    OK(cuModuleLoadData(&m, code));
+    OK(cuMemAlloc(&stack, 8 * bytes));
+    OK(cuMemAlloc(&sum, 4));
+    OK(cuMemsetD32(sum, 1, 1));
+    OK(cuLaunchKernel(function_of(m, "main$fn$0"), 1, 1, 1, 1, 8, 1, 0, NULL, (void *[]){&sum, &stack, &bytes}, NULL));
+    OK(cuMemcpyDtoH(&out, sum, 4));
+    CHECK_INT(out, 1 + 8 * 9);
+    OK(cuLinkDestroy(link));
     stop();
 }
 

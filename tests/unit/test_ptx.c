@@ -266,6 +266,25 @@ TEST(errors_name_their_line)
     refused("\xff", "byte 255");
 }
 
+/* gcc names parameters as registers are named, and counts variables of one type as registers are counted. */
+TEST(parameters_and_variables_named_as_registers)
+{
+    struct ptx_module *m = parse(HEAD ".func (.param .u32 %value_out) f(.param .u64 %in_ar0)\n{\n\t.reg .u64 %r<2>;\n"
+                                      "\tld.param.u64 %r1, [%in_ar0];\n\t{\n\t.param .u64 %P<12>;\n"
+                                      "\tst.param.u64 [%P0], %r1;\n\tst.param.u64 [%P11], %r1;\n\t}\n"
+                                      "\tst.param.u32 [%value_out], %r1;\n\tret;\n}\n");
+    const struct ptx_func *f = &m->funcs[0];
+    CHECK_STR(f->insns[0].operands[1].symbol, "%in_ar0");
+    CHECK_INT(f->var_count, 12);
+    CHECK_STR(f->insns[1].operands[0].symbol, f->vars[0].name);
+    CHECK_STR(f->insns[2].operands[0].symbol, f->vars[11].name);
+    CHECK_STR(f->insns[3].operands[0].symbol, "%value_out");
+    ptx_free(m);
+    refused(HEAD ".func f() {\n .param .u64 %P<2>;\n st.param.u64 [%P2], 1;\n}", "cannot be an address");
+    refused(HEAD ".func f() {\n .param .u64 %P<2000>;\n}", "is more than");
+    refused(HEAD ".func f() {\n .param .u64 %P<2;\n}", "expected '>'");
+}
+
 TEST(deep_nesting_is_refused)
 {
     static char text[200000];

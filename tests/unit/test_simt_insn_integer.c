@@ -350,6 +350,13 @@ INSN_TEST(halves_of_registers)
     INSN("mov.b64 %qo, {%hx, %hy, %hz, %hv};", BITS, (x & 0xffff) | (y & 0xffff) << 16 | (z & 0xffff) << 32 | v << 48);
     INSN("mov.b64 {%h1, %h2, %ho, %h3}, %qx; xor.b16 %ho, %ho, %h3;", BITS, (uint16_t)(x >> 32 ^ x >> 48));
     INSN("{ .reg .b32 %low, %high; mov.b64 {%low, %high}, %qx; mov.b64 %qo, {%high, %low}; }", BITS, x << 32 | x >> 32);
+    INSN("{ .reg .b32 %a, %b; mov.v2.u32 {%a, %b}, {%rx, %ry}; mov.v2.u32 {%a, %b}, {%b, %a}; mov.b64 %qo, {%a, %b}; }",
+         BITS, (uint32_t)y | x << 32);
+    INSN("{ .reg .v2 .u64 %a, %b; mov.v2.u64 %a, {%qx, 5}; mov.v2.u64 %b, %a; mul.lo.u64 %qo, %b.x, %b.y; }", BITS,
+         x * 5);
+    INSN("{ .reg .v4 .f32 %a, %b; mov.v4.f32 %a, {%rx, %ry, %rx, %ry}; mov.v4.f32 {%b.w, %b.z, %b.y, %b.x}, %a;"
+         "  mov.b64 %qo, {%b.x, %b.w}; }",
+         BITS, (uint32_t)y | x << 32);
     INSN("{ .reg .b8 %b<4>; mov.b32 {%b0, %b1, %b2, %b3}, %rx; mov.b32 %ro, {%b3, %b2, %b1, %b0}; }", BITS,
          __builtin_bswap32((uint32_t)x));
     INSN("{ .reg .b8 %low, %high; mov.b16 {%low, %high}, %hx; mov.b16 %ho, {%high, %low}; }", BITS,
