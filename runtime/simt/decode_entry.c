@@ -89,6 +89,13 @@ static int most_threads(const struct ptx_func *f)
     return n < SIMT_MAX_THREADS ? (int)n : SIMT_MAX_THREADS;
 }
 
+static bool has_variable(const struct ptx_module *m, const char *name)
+{
+    for (size_t k = 0; k < m->var_count; k++)
+        if (strcmp(m->vars[k].name, name) == 0) return true;
+    return false;
+}
+
 bool simt_describe_entry(struct decoder *d, uint32_t index)
 {
     struct simt_program *p = d->program;
@@ -112,6 +119,7 @@ bool simt_describe_entry(struct decoder *d, uint32_t index)
     info->max_threads = most_threads(f);
     fn->max_threads = (uint32_t)info->max_threads;
     info->registers = register_estimate(f, fn, fn->max_threads);
+    info->is_openmp = has_variable(d->module, "__nvptx_stacks");
     info->target = d->module->target && !strncmp(d->module->target, "sm_", 3) ? atoi(d->module->target + 3) : 0;
     for (int k = 0; k < 3; k++) info->cluster[k] = f->cluster[0] && !f->cluster[k] ? 1 : f->cluster[k];
     info->must_cluster = f->must_cluster;

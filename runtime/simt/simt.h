@@ -108,6 +108,7 @@ struct simt_function_info {
     int max_threads;
     uint32_t required_threads[3]; /* of a block along each axis; 0 when any will do */
     int target;                   /* 75 of ".target sm_75" */
+    bool is_openmp;               /* gcc's: the lanes of a warp share a stack, and in step do all the same */
     unsigned cluster[3];          /* blocks of a cluster, that the kernel was compiled for; 0 when it was not */
     bool must_cluster;            /* a launch must say how many */
     bool grid_of_clusters;        /* a launch's grid counts clusters, not blocks */

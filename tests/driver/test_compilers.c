@@ -176,9 +176,9 @@ TEST(a_function_that_the_runtime_calls)
         "// BEGIN PREAMBLE\n\t.version 6.0\n\t.target sm_30\n\t.address_size 64\n// END PREAMBLE\n"
         ".func main$fn$0$impl (.param .u64 %in_ar0);\n"
         ".extern .func run_it (.param .u64 %in_ar1, .param .u64 %in_ar2);\n"
-        ".extern .shared .u64 stacks[32];\n"
+        ".extern .shared .u64 __nvptx_stacks[32];\n"
         ".visible .entry main$fn$0 (.param .u64 %arg, .param .u64 %stack, .param .u64 %sz)\n{\n"
-        "\t.reg .u32 %r<3>;\n\t.reg .u64 %R<4>;\n\tmov.u32 %r0, %tid.y;\n\tmov.u64 %R0, stacks;\n"
+        "\t.reg .u32 %r<3>;\n\t.reg .u64 %R<4>;\n\tmov.u32 %r0, %tid.y;\n\tmov.u64 %R0, __nvptx_stacks;\n"
         "\tmad.wide.u32 %R0, %r0, 8, %R0;\n\tld.param.u64 %R2, [%stack];\n\tld.param.u64 %R3, [%sz];\n"
         "\tadd.u32 %r0, %r0, 1;\n\tcvt.u64.u32 %R1, %r0;\n\tmad.lo.u64 %R2, %R1, %R3, %R2;\n"
         "\tst.shared.u64 [%R0], %R2;\n\tmov.u64 %R0, main$fn$0$impl;\n\tld.param.u64 %R1, [%arg];\n"
@@ -186,11 +186,11 @@ TEST(a_function_that_the_runtime_calls)
         "\t\tcall.uni run_it, (%P0, %P1);\n\t}\n\tret.uni;\n}\n"
         ".func main$fn$0$impl (.param .u64 %in_ar0)\n{\n\t.reg .u64 %ar0;\n\tld.param.u64 %ar0, [%in_ar0];\n"
         "\t.reg .u32 %r22;\n\t.reg .u64 %r23;\n\t.reg .v2 .u32 %r24;\n\t.reg .v2 .u32 %r25;\n"
-        "\tmov.u32 %r22, %tid.y;\n\tmov.u64 %r23, stacks;\n\tmad.wide.u32 %r23, %r22, 8, %r23;\n"
+        "\tmov.u32 %r22, %tid.y;\n\tmov.u64 %r23, __nvptx_stacks;\n\tmad.wide.u32 %r23, %r22, 8, %r23;\n"
         "\tld.shared.u64 %r23, [%r23];\n\tmov.v2.u32 %r24, {7, 9};\n\tmov.v2.u32 %r25, %r24;\n"
         "\tst.v2.u32 [%r23+-8], %r25;\n\tld.u32 %r22, [%r23+-4];\n\tatom.add.u32 %r22, [%ar0], %r22;\n\tret;\n}\n";
     static const char runtime[] =
-        "\t.version 6.0\n\t.target sm_30\n\t.address_size 64\n.visible .shared .align 8 .u64 stacks[32];\n"
+        "\t.version 6.0\n\t.target sm_30\n\t.address_size 64\n.visible .shared .align 8 .u64 __nvptx_stacks[32];\n"
         ".visible .func run_it (.param .u64 %in_ar0, .param .u64 %in_ar1)\n{\n\t.reg .u64 %ar0;\n"
         "\tld.param.u64 %ar0, [%in_ar0];\n\t.reg .u64 %ar1;\n\tld.param.u64 %ar1, [%in_ar1];\n"
         "\t{\n\t\t.param .u64 %out_arg1;\n\t\tst.param.u64 [%out_arg1], %ar1;\n"
@@ -212,11 +212,27 @@ TEST(a_function_that_the_runtime_calls)
     OK(cuMemAlloc(&stack, 8 * bytes));
     OK(cuMemAlloc(&sum, 4));
     OK(cuMemsetD32(sum, 1, 1));
-    OK(cuLaunchKernel(function_of(m, "main$fn$0"), 1, 1, 1, 1, 8, 1, 0, NULL, (void *[]){&sum, &stack, &bytes}, NULL));
+    OK(cuLaunchKernel(function_of(m, "main$fn$0"), 1, 1, 1, 32, 8, 1, 0, NULL, (void *[]){&sum, &stack, &bytes}, NULL));
     OK(cuMemcpyDtoH(&out, sum, 4));
-    CHECK_INT(out, 1 + 8 * 9);
+    CHECK_INT(out, 1 + 256 * 9);
     OK(cuLinkDestroy(link));
     stop();
+}
+
+/* All lanes of a warp write what each of them then reads. */
+TEST(lanes_of_openmp_that_do_the_same)
+{
+    char path[1000], command[1200], text[2000];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+    CHECK(length > 0);
+    path[length] = 0;
+    snprintf(command, sizeof command, "LUNARRAY_CHECK=1 %s a_function_that_the_runtime_calls 2>&1", path);
+    FILE *f = popen(command, "r");
+    CHECK(f != NULL);
+    text[fread(text, 1, sizeof text - 1, f)] = 0;
+    CHECK_INT(pclose(f), 0);
+    CHECK_HAS(text, "1 launch checked, 0 reports");
+    CHECK_HAS(text, "kernels of OpenMP are not checked for races");
 }
 
 /* Taichi's runtime cuts what it allocates once up by pages, to the last of them. */

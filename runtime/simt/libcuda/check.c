@@ -17,7 +17,7 @@
 
 /* All of it is used under the device's lock. */
 static struct simt_check *checks; /* of the launch that runs */
-static bool strict;
+static bool strict, openmp;       /* kernels of OpenMP were launched */
 static uint64_t launches, found, seen[MOST_GROUPS];
 static size_t groups;
 static struct source {
@@ -100,6 +100,7 @@ static struct simt_observer *begin(const struct simt_launch *l)
     checks = simt_check_new(extents, count, NULL);
     if (checks && strict) simt_check_set_strict(checks);
     launches += checks != NULL;
+    openmp |= simt_function_info(l->function)->is_openmp;
     return checks ? simt_check_observer(checks) : NULL;
 }
 
@@ -240,6 +241,10 @@ __attribute__((destructor(120))) static void finish(void)
     fflush(stdout);
     fprintf(stderr, "LUNARRAY_CHECK: %llu launch%s checked, %llu report%s\n", (unsigned long long)launches,
             launches == 1 ? "" : "es", (unsigned long long)found, found == 1 ? "" : "s");
+    if (openmp)
+        fprintf(stderr,
+                "LUNARRAY_CHECK: kernels of OpenMP are not checked for races and barriers: in gcc's the lanes of a "
+                "warp share their variables (OpenACC's are checked)\n");
     if (libcuda_unwaited)
         fprintf(stderr, "LUNARRAY_CHECK: the program ended without waiting for its last work: on a GPU what kernels "
                         "print and write then may be lost (cudaDeviceSynchronize waits)\n");
