@@ -16,6 +16,8 @@ A suite is a kind of test; what a suite consists of is found by looking, so a ne
   checked    those of tests/simt that have nothing wrong, with gpu.check(true): a report is a failure
   cuda       tests/lua, in brief, and tests/simt on cuda:0, with DIR/libcuda-simt.so in the place of NVIDIA's driver, but those
              that choose simt and NOT_ON_CUDA
+  background those of tests/lua in BACKGROUND, in brief, on the same cuda:0 as a session does it: beginning with no kernels, and
+             by what serves while they are compiled
   suite      the tests of Lua's authors (tests/lua_suite.py fetches them), by the binary as by lua
   tutorials  tutorials/*.ipynb               by `lunarray FILE.ipynb`; the demos, *.lua, by `lunarray --check`
   python     tests/wire, pty, jupyter, numpy  pytest: real clients, a real terminal, a real browser, NumPy as a reference
@@ -51,8 +53,10 @@ CUDA_KERNELS_SANITIZED = ["async", "atomics", "cooperative", "globals", "graph",
                           "texture", "warps"]
 # These on cuda:0 would only compile once more what test_generated has of each operation and tests/numpy of each function, or are
 # about what the host or Lua does before anything is generated.
-NOT_ON_CUDA = ["describe", "divisors", "docs", "finite", "keywords", "keywords_alone", "narrow", "ops", "small",
-               "sums", "turned"]
+NOT_ON_CUDA = ["describe", "divisors", "docs", "finite", "kernel_hints", "keywords", "keywords_alone", "narrow", "ops",
+               "small", "sums", "turned"]
+# Expressions, reductions, sorts and writes of every layout. Each kernel is compiled twice there, in a hurry first.
+BACKGROUND = ["arranged", "broadcast", "generic", "index", "lazy", "reduce", "scan", "sort", "views"]
 # Of these the sanitized build runs fewer sizes and types, since the other one runs all: what is left comes by all code, and by
 # all threads.
 LUA_BRIEF = ["reduce", "sort", "signal", "sums", "turned"]
@@ -91,7 +95,7 @@ class Runner:
         self.env.update(
             LUNARRAY=os.path.abspath(self.binary),
             LUNARRAY_CACHE_DIR=os.path.abspath(cache) if cache else os.path.join(self.scratch, "cache"),
-            LUNARRAY_COMPILE="wait",  # generated code is what is tested, and not what serves until it is compiled
+            LUNARRAY_COMPILE="wait",  # what serves until generated code is compiled has a suite of its own
             LUNARRAY_HISTORY="",
             LUNARRAY_GNUPLOT="cat",  # plots show as what gnuplot would be told; tests that want it itself say so
             XDG_STATE_HOME=os.path.join(self.scratch, "state"),
@@ -289,8 +293,10 @@ class Runner:
             self.later(self.program, "gpu", [self.binary, "tests/gpu/check.lua", "--list"])
 
     def threads(self):
-        env = {"LUNARRAY_THREADS": "4", "TSAN_OPTIONS": "suppressions=tests/threads.supp", "LUNARRAY_TEST_BRIEF": "1"}
-        self.programs("unit", "test_*", THREADS["unit"], {"TSAN_OPTIONS": env["TSAN_OPTIONS"]})
+        # Each process, of which these tests have many, would sleep for a second at its end to let other threads race.
+        options = "suppressions=tests/threads.supp:atexit_sleep_ms=20"
+        env = {"LUNARRAY_THREADS": "4", "TSAN_OPTIONS": options, "LUNARRAY_TEST_BRIEF": "1"}
+        self.programs("unit", "test_*", THREADS["unit"], {"TSAN_OPTIONS": options})
         self.programs("driver", "test_*", THREADS["driver"], env)
         # Arrays of both of the host's devices go through the same loops and threads.
         self.scripts("lua", "lua", THREADS["lua"], env={**env, "LUNARRAY_TEST_DEVICES": "simt"})
@@ -319,6 +325,10 @@ class Runner:
                 "LUNARRAY_TEST_DEVICES": "cuda:0"}
         self.scripts("cuda", "lua", CUDA_SANITIZED if sanitized else None, env={**cuda, "LUNARRAY_TEST_BRIEF": "1"})
         self.scripts("cuda", "simt", CUDA_KERNELS_SANITIZED if sanitized else None, env=cuda)
+        for name in () if sanitized else BACKGROUND:
+            self.scripts("background", "lua", [name], env={
+                **cuda, "LUNARRAY_TEST_BRIEF": "1", "LUNARRAY_COMPILE": "background",
+                "LUNARRAY_CACHE_DIR": os.path.join(self.scratch, "background", name)})
         self.stock()
         self.lua_suite()
         self.tutorials()
