@@ -9,7 +9,6 @@
 #include "runtime/interrupt.h"
 #include "runtime/threads.h"
 
-#define LONG_ROW      128 /* rows from this length on are not mixed within a block */
 #define STACK_SCRATCH 32768
 #define FEW           16   /* elements that are not worth a call */
 #define FEW_PIECES    8    /* for each thread */
@@ -138,7 +137,7 @@ size_t kn_walk_next(const struct kn_walk *w)
     const struct kn_space *s = &w->plan->space;
     int64_t n = w->end - w->position, row = s->shape[s->ndim - 1];
     if (n > (int64_t)w->plan->block) n = (int64_t)w->plan->block;
-    if (s->ndim > 1 && row >= LONG_ROW) {
+    if (s->ndim > 1 && row >= (int64_t)w->plan->long_row) {
         int64_t rest = row - w->coordinates[s->ndim - 1];
         if (n > rest) n = rest;
     }
@@ -433,8 +432,8 @@ static void choose_past(struct kn_run *r, const struct rt_array *out)
     const struct kn_node *last = &p->nodes[p->count - 1];
     const struct kn_space *s = &r->plan.space;
     size_t element = rt_dtypes[last->dtype].size, row = (size_t)s->shape[s->ndim - 1];
-    bool lines = s->ndim == 1 || row < LONG_ROW || row * element % KN_LINE == 0; /* in which blocks end */
-    bool whole = r->tiled || (lines && (uintptr_t)r->base % KN_LINE == 0);       /* of tiles, most lines of a row */
+    bool lines = s->ndim == 1 || row < r->plan.long_row || row * element % KN_LINE == 0; /* in which blocks end */
+    bool whole = r->tiled || (lines && (uintptr_t)r->base % KN_LINE == 0); /* of tiles, most lines of a row */
     r->past = r->linear && whole && kn_plan_as_stored(&r->plan, last->dtype) && last->kind != KN_NODE_ARRAY &&
               (size_t)s->size * element >= KN_PAST;
     for (int i = 0; i < p->leaves; i++) r->past &= p->arrays[i]->storage != out->storage;

@@ -54,7 +54,8 @@ struct kn_plan {
     int group_count;
     short slot[KN_MAX_NODES]; /* where a node's block is kept, in blocks; -1: another node's or the leaf's own memory */
     int slots;
-    size_t block; /* elements of this plan's blocks at most */
+    size_t block;    /* elements of this plan's blocks at most */
+    size_t long_row; /* rows from this length on are not mixed within a block */
     size_t slot_bytes;
 };
 
@@ -62,6 +63,9 @@ struct kn_plan {
  * out, which then lets the plan be narrow. `times`: how often blocks of all of out are evaluated, at other shifts. */
 void kn_plan_make(const struct kn_program *p, const struct rt_array *out, bool stored, int64_t times,
                   struct kn_plan *plan);
+/* Of a plan whose program is one leaf: where rows of so many elements at least lie side by side in memory as they are
+ * wanted, though they are apart from each other, blocks end where they do and are read in place. */
+void kn_plan_read_rows(struct kn_plan *plan, size_t least);
 /* How many operands it has. */
 static inline int kn_node_arity(const struct kn_node *n)
 {

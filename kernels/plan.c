@@ -5,6 +5,7 @@
 
 #define NEAREST     20480 /* bytes of blocks that the first-level cache keeps while loops go over them */
 #define LEAST_BLOCK 512
+#define LONG_ROW    128 /* elements of a row that are worth a block of their own */
 
 bool kn_plan_as_stored(const struct kn_plan *plan, enum rt_dtype t)
 {
@@ -129,9 +130,23 @@ void kn_plan_make(const struct kn_program *p, const struct rt_array *out, bool s
         plan->linear[i] = !plan->constant[i] && kn_space_linear(&plan->space, i);
     }
     plan->narrow = stored && can_be_narrow(plan);
+    plan->long_row = LONG_ROW;
     kn_plan_find_groups(plan, times);
     assign_slots(plan);
     choose_block(plan);
+}
+
+void kn_plan_read_rows(struct kn_plan *plan, size_t least)
+{
+    const struct kn_space *s = &plan->space;
+    const struct kn_node *first = &plan->program->nodes[0];
+    const int last = s->ndim - 1;
+    if (plan->program->count > 1 || first->kind != KN_NODE_ARRAY || plan->slots == 0) return;
+    if (!kn_plan_as_stored(plan, first->dtype) || s->strides[first->leaf][last] != 1 || s->shape[last] < (int64_t)least)
+        return;
+    plan->slots = 0;
+    plan->slot[0] = -1;
+    plan->long_row = least;
 }
 
 void kn_plan_lengthen(struct kn_plan *plan, size_t block)

@@ -15,6 +15,7 @@
 #define CHUNK      32768 /* elements of a row that are reduced to one partial result */
 #define LANES      1024  /* that a chunk's elements are combined into */
 #define LEAST_PART 32    /* elements of a part of a row that is worth being reduced by itself */
+#define OWN_BLOCK  1024  /* elements that are combined into a block of results of its own, at least */
 #define STACK      32768 /* bytes of memory that a small reduction has without an allocation */
 
 enum rt_dtype kn_reduce_leaf_dtype(const struct kn_reduce_pass *p)
@@ -472,6 +473,14 @@ static void find_truths(struct kn_reducer *r, struct kn_reduce_pass *p)
     if (p->truths) g->count--;
 }
 
+/* Of many rows of so many elements: how many that lie side by side are worth blocks of their own, rather than to be
+ * copied behind others. */
+static size_t least_own(int64_t length)
+{
+    const int64_t least = OWN_BLOCK / length;
+    return least < 32 ? 32 : least > 128 ? 128 : (size_t)least;
+}
+
 enum rt_status kn_reduce_host(struct kn_reducer *r, const struct rt_array *out, struct rt_error *e)
 {
     _Alignas(64) char stack[STACK];
@@ -508,6 +517,7 @@ enum rt_status kn_reduce_host(struct kn_reducer *r, const struct rt_array *out, 
         p.narrow_extreme = NULL;
         kn_plan_make(&r->program, &order, false, times, &plan);
     }
+    if (r->many) kn_plan_read_rows(&plan, least_own(r->length));
     if (p.raw) p.value = p.partial_value = rt_dtypes[p.raw_dtype].size;
     if (!r->many) p.count = kn_reduce_count_loop(&p);
     p.wide &= !p.count;

@@ -553,4 +553,24 @@ t.every("counts of what is compared", function(device)
   gpu.lazy(former)
 end)
 
+-- Rows that lie side by side in memory, but apart from each other, are read in place where they are long enough.
+t.every("along an axis in the middle", function(device)
+  for _, dtype in ipairs { "float32", "float64", "int32", "uint8", "bool", "complex64" } do
+    for _, size in ipairs(t.brief({ { 1, 200 }, { 8, 128 }, { 9, 127 }, { 33, 31 }, { 33, 32 }, { 40, 33 }, { 300, 100 } }, { { 9, 130 }, { 40, 33 } })) do
+      local length, inner = table.unpack(size)
+      local x = (gpu.range(1, 4 * length * 2 * inner, "int64", device) * 37 % 101):to(dtype):reshape(4, length, 2 * inner)
+      local half = { 1, inner }
+      for at, view in ipairs { x[{ {}, {}, half }], x["::2"], x[":, ::-1"], x["..., ::2"], x["..., ::-1"], gpu.expand(x[{ {}, {}, { 1 } }], { 4, length, inner }) } do
+        for _, name in ipairs { "sum", "any", dtype ~= "complex64" and "max" or nil, dtype ~= "complex64" and "argmin" or nil } do
+          local got = view[name](view, 2)
+          for i = 1, view.shape[1] do
+            local what = ("%s of %s, %d x %d, view %d, row %d"):format(name, dtype, length, inner, at, i)
+            assert(got[i]:equal(view[i]:clone()[name](view[i]:clone(), 1)), what)
+          end
+        end
+      end
+    end
+  end
+end)
+
 t.done()
