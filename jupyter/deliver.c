@@ -1,26 +1,19 @@
 /* Packets on their way out: whichever thread queued some sends them, and those of others. */
 #include <pthread.h>
 #include <stdio.h>
-#include <time.h>
 
 #include "jupyter/capture.h"
 #include "jupyter/server_state.h"
+#include "runtime/host.h"
 
 #define TELL_EVERY_NS ((int64_t)60000000000) /* between two words in the log about clients that do not read */
-
-static int64_t now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 /* The functions from here to the next comment are called with the sockets' lock held. */
 
 static void tell_log(struct jp_server *s, enum jp_channel channel)
 {
-    if (s->told && now() - s->told < TELL_EVERY_NS) return;
-    s->told = now();
+    if (s->told && rt_now_ns() - s->told < TELL_EVERY_NS) return;
+    s->told = rt_now_ns();
     jp_log(JP_WARNING, "a client does not read %s: what does not fit into its queue any more, it misses",
            jp_channel_name(channel));
 }
@@ -44,7 +37,7 @@ static bool send_packet(struct jp_server *s, struct jp_packet *p)
     enum jp_sent sent = jp_channels_send(&s->channels, p);
     if (sent == JP_FULL || sent == JP_HEAVY) {
         tell_log(s, p->channel);
-        if (p->channel == JP_IOPUB) jp_missed_begin(&s->missed, now());
+        if (p->channel == JP_IOPUB) jp_missed_begin(&s->missed, rt_now_ns());
     }
     if (sent == JP_FULL) sent = jp_channels_send_to_readers(&s->channels, p);
     switch (sent) {

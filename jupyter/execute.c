@@ -1,24 +1,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "jupyter/kernel.h"
 #include "jupyter/text.h"
 #include "lang/prepare.h"
+#include "runtime/host.h"
 #include "runtime/interrupt.h"
 #include "runtime/memory.h"
 
 /* Front ends send all cells of "Run All" at once, so after an error more may be on its way that the user wants
  * stopped: what arrives within this time and was sent before the error is not run either. */
 #define ABORT_WINDOW_NS ((int64_t)250000000)
-
-static int64_t clock_ns(clockid_t clock)
-{
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 /* Formats whose data is JSON travel as JSON, all others as strings. */
 static bool is_json(const char *type)
@@ -346,8 +339,8 @@ static void evaluate(struct jp_kernel *k, const struct jp_message *m)
     jp_output_end(&k->output);
     lg_prepare_beside();
     if (status != LG_DONE && !m->subshell && jp_content_flag(m, "stop_on_error", true)) {
-        k->abort_sent_before = clock_ns(CLOCK_REALTIME) / 1000;
-        k->abort_queued_before = clock_ns(CLOCK_MONOTONIC);
+        k->abort_sent_before = rt_clock_ns(CLOCK_REALTIME) / 1000;
+        k->abort_queued_before = rt_now_ns();
         k->abort_arrived_before = k->abort_queued_before + ABORT_WINDOW_NS;
     }
     jp_server_reply(k->server, m, "execute_reply", reply);

@@ -2,9 +2,9 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "jupyter/zmq.h"
+#include "runtime/host.h"
 
 #define WAIT_SECONDS 20
 
@@ -77,17 +77,10 @@ static bool read_receipt(const struct registration *r)
     return receipt;
 }
 
-static long milliseconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (long)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 static enum rt_status wait_for_receipt(const struct registration *r, struct rt_error *e)
 {
     zmq_pollitem_t item = {.socket = r->socket, .events = ZMQ_POLLIN};
-    for (long end = milliseconds() + WAIT_SECONDS * 1000L, left; (left = end - milliseconds()) > 0;) {
+    for (long end = rt_now_ns() / 1000000 + WAIT_SECONDS * 1000L, left; (left = end - rt_now_ns() / 1000000) > 0;) {
         item.revents = 0;
         r->zmq.poll_(&item, 1, left);
         if (item.revents && read_receipt(r)) return RT_OK;

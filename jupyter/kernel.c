@@ -10,6 +10,7 @@
 
 #include "jupyter/capture.h"
 #include "jupyter/handshake.h"
+#include "runtime/host.h"
 #include "runtime/interrupt.h"
 
 #define WORK_NS    ((int64_t)8000000)    /* of the session's thread, in which it does not come to a request */
@@ -198,13 +199,6 @@ static void hook_attend(void *context)
     pthread_mutex_unlock(&k->session_lock);
 }
 
-static int64_t clock_ns(clockid_t clock)
-{
-    struct timespec t = {0};
-    clock_gettime(clock, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 static void answer(struct jp_kernel *k, struct jp_message *m)
 {
     const struct handler *h = find_handler(m);
@@ -268,15 +262,15 @@ static bool is_late(struct jp_kernel *k)
 {
     clockid_t clock;
     struct jp_waited *w = &k->waited;
-    int64_t time = clock_ns(CLOCK_MONOTONIC);
-    int64_t worked = pthread_getcpuclockid(k->main_thread, &clock) == 0 ? clock_ns(clock) : 0;
+    int64_t time = rt_now_ns();
+    int64_t worked = pthread_getcpuclockid(k->main_thread, &clock) == 0 ? rt_clock_ns(clock) : 0;
     if (!w->waits) *w = (struct jp_waited){true, time, worked};
     return worked - w->worked > WORK_NS || time - w->since > LONGEST_NS;
 }
 
 static bool has_waited(const struct jp_message *m)
 {
-    return looks(m) && clock_ns(CLOCK_MONOTONIC) - m->arrived > WORK_NS;
+    return looks(m) && rt_now_ns() - m->arrived > WORK_NS;
 }
 
 /* The session is in a call that it does not come out of. */

@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "jupyter/text.h"
+#include "runtime/host.h"
 #include "runtime/memory.h"
 
 #define WAIT_NS  ((int64_t)80000000) /* the I/O thread looks every 100 ms */
@@ -17,13 +17,6 @@
 #define CAPACITY 65536 /* of a pipe: once so much was read, all that was in it before is out */
 
 static const char *const stream_names[] = {"stdout", "stderr"};
-
-static int64_t now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 void jp_output_open(struct jp_output *o, const int captured[2])
 {
@@ -60,7 +53,7 @@ static void send_held(struct jp_output *o, size_t count, int64_t time)
 
 static void send(struct jp_output *o, const char *type, json_t *content)
 {
-    int64_t time = now();
+    int64_t time = rt_now_ns();
     bool taken = jp_held_take(&o->held, type, content, time);
     if (strcmp(type, "error") == 0) jp_held_keep_shown(&o->held);
     if (!taken || jp_held_due(&o->held, time)) send_held(o, taken ? jp_held_ready(&o->held) : o->held.count, time);
@@ -85,7 +78,7 @@ static void flush(struct jp_output *o, bool all)
 static void flush_all(struct jp_output *o)
 {
     flush(o, true);
-    send_held(o, o->held.count, now());
+    send_held(o, o->held.count, rt_now_ns());
 }
 
 static void note(struct jp_output *o, const char *text)
@@ -117,7 +110,7 @@ static void add(struct jp_output *o, int stream, const char *text, size_t length
     size_t room = o->limit - o->printed, taken = length < room ? length : room;
     o->printed += taken;
     for (size_t at = 0; at < taken;) {
-        if (o->waiting == 0) o->since = now();
+        if (o->waiting == 0) o->since = rt_now_ns();
         size_t n = make_room(o, taken - at);
         if (o->capacity == 0) { /* no memory to gather it in */
             send_text(o, stream, text + at, taken - at);
@@ -269,7 +262,7 @@ static int64_t wait_of(const struct jp_output *o)
 bool jp_output_tick(struct jp_output *o)
 {
     pthread_mutex_lock(&o->lock);
-    int64_t time = now();
+    int64_t time = rt_now_ns();
     if (o->waiting && time - o->since > wait_of(o)) flush(o, false);
     if (jp_held_due(&o->held, time)) send_held(o, jp_held_ready(&o->held), time);
     bool waits = o->waiting > 0 || jp_held_ready(&o->held) > 0;
@@ -281,7 +274,7 @@ void jp_output_note(struct jp_output *o, const char *line)
 {
     pthread_mutex_lock(&o->lock);
     note(o, line);
-    send_held(o, jp_held_ready(&o->held), now());
+    send_held(o, jp_held_ready(&o->held), rt_now_ns());
     pthread_mutex_unlock(&o->lock);
 }
 

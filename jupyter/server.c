@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "jupyter/capture.h"
 #include "jupyter/usage.h"
+#include "runtime/host.h"
 #include "runtime/memory.h"
 
 #define TICK_MS     100
@@ -19,13 +19,6 @@
 #define GATHER_MS   5
 #define END_SECONDS 3  /* how long a shutdown waits for the main thread */
 #define BATCH       64 /* messages read from one socket before the others get their turn */
-
-static int64_t now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 struct jp_wire *jp_server_wire(struct jp_server *s)
 {
@@ -41,7 +34,7 @@ static struct jp_message *parse(struct jp_server *s, enum jp_channel channel, co
         return NULL;
     }
     m->channel = channel;
-    m->arrived = now();
+    m->arrived = rt_now_ns();
     jp_log(JP_DEBUG, "%s: received %.100s, %.100s", jp_channel_name(channel), m->type, m->id);
     return m;
 }
@@ -49,7 +42,7 @@ static struct jp_message *parse(struct jp_server *s, enum jp_channel channel, co
 static void begin_shutdown(struct jp_server *s)
 {
     if (s->deadline) return;
-    s->deadline = now() + (int64_t)END_SECONDS * 1000000000;
+    s->deadline = rt_now_ns() + (int64_t)END_SECONDS * 1000000000;
     pthread_mutex_lock(&s->lock);
     s->quitting = true;
     pthread_cond_broadcast(&s->changed);
@@ -113,7 +106,7 @@ static void begin(struct jp_server *s, struct jp_message *m)
 
 static void gather(struct jp_server *s)
 {
-    s->gathers_until = now() + (int64_t)GATHER_MS * 1000000;
+    s->gathers_until = rt_now_ns() + (int64_t)GATHER_MS * 1000000;
     pthread_mutex_lock(&s->lock);
     s->gathers = true;
     pthread_mutex_unlock(&s->lock);
@@ -331,10 +324,10 @@ static void send_missed(struct jp_server *s, int64_t time)
 static void *io_thread(void *argument)
 {
     struct jp_server *s = argument;
-    int64_t next_tick = now(), next_look = next_tick;
+    int64_t next_tick = rt_now_ns(), next_look = next_tick;
     for (;;) {
         turn(s);
-        int64_t time = now();
+        int64_t time = rt_now_ns();
         if (s->gathers_until && time >= s->gathers_until) {
             s->gathers_until = 0;
             jp_server_flush_all(s);

@@ -2,7 +2,6 @@
 
 #include <stdio.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "runtime/host.h"
@@ -19,9 +18,7 @@ static double processor_seconds(void)
 static double processor_share(void)
 {
     static double before_used, before;
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    double used = processor_seconds(), at = (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+    double used = processor_seconds(), at = (double)rt_now_ns() * 1e-9;
     double share = before > 0 && at > before ? 100 * (used - before_used) / (at - before) : 0;
     before_used = used;
     before = at;

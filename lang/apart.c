@@ -8,9 +8,9 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include "lang/apart.h"
 #include "lang/lookup.h"
+#include "runtime/host.h"
 #include "runtime/memory.h"
 
 #define MOST     1000                 /* names noted */
@@ -31,13 +31,6 @@ struct lg_apart {
     bool news;    /* since the second session was told */
     struct lg_session *second;
 };
-
-static int64_t now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 struct lg_apart *lg_apart_new(void)
 {
@@ -99,7 +92,7 @@ static void note_state(void *context, const char *id, const char *answer)
 void lg_apart_note(struct lg_session *s)
 {
     struct lg_apart *a = s->apart;
-    int64_t time = now();
+    int64_t time = rt_now_ns();
     if (!a || s->attending || (a->when && time - a->when < EVERY_NS)) return;
     pthread_mutex_lock(&a->lock);
     lg_arena_reset(&a->texts);
@@ -108,7 +101,7 @@ void lg_apart_note(struct lg_session *s)
     lg_protect(s, note_variables, a);
     lg_session_comms(s, NULL, note_comm, a);
     lg_session_comm_states(s, note_state, a);
-    a->when = now();
+    a->when = rt_now_ns();
     a->news = true;
     pthread_mutex_unlock(&a->lock);
 }

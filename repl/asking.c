@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include "repl/settings.h"
 #include "repl/terminal.h"
 #include "repl/theme.h"
+#include "runtime/host.h"
 
 /* Every terminal answers the second question, so that its answer says that there is none to the first. */
 static const char question[] = "\033]11;?\033\\\033[c";
@@ -18,18 +18,11 @@ static struct {
     long since; /* milliseconds */
 } state;
 
-static long now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 void sh_ask(void)
 {
     if (state.asked || !sh_terminal_has_background() || !sh_settings_follow_background()) return;
     state.asked = state.open = true;
-    state.since = now_ms();
+    state.since = rt_now_ns() / 1000000;
     sh_terminal_write(question, sizeof question - 1);
 }
 
@@ -83,7 +76,7 @@ static bool has_attributes(const char *bytes, size_t length)
 void sh_await_answer(char *bytes, size_t from, size_t *have, size_t size)
 {
     while (state.open && *have < size && !has_attributes(bytes + from, *have - from)) {
-        long left = state.since + WAIT_MS - now_ms();
+        long left = state.since + WAIT_MS - rt_now_ns() / 1000000;
         if (left <= 0 || !sh_terminal_pending_within((int)left)) break;
         size_t n = sh_terminal_read(bytes + *have, size - *have);
         if (n == 0) break;

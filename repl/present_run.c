@@ -15,6 +15,7 @@
 #include "repl/settings.h"
 #include "repl/terminal.h"
 #include "repl/theme.h"
+#include "runtime/host.h"
 
 enum { ESCAPE_WAIT_MS = 40, PLAIN_COLUMNS = 80 };
 
@@ -33,9 +34,7 @@ struct run {
 
 static long now_ms(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+    return rt_now_ns() / 1000000;
 }
 
 /* The session */

@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include "repl/cast.h"
 #include "repl/terminal.h"
+#include "runtime/host.h"
 
 struct recorder {
     FILE *file;
@@ -25,7 +26,7 @@ struct recorder {
     int status;
     bool keys; /* there is a terminal to pass keys from */
     int columns, rows;
-    struct timespec start;
+    int64_t start_ns;
     struct sh_cast cast;
     struct sh_text lines;
     bool failed;
@@ -33,9 +34,7 @@ struct recorder {
 
 static long long microseconds(const struct recorder *r)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (now.tv_sec - r->start.tv_sec) * 1000000LL + (now.tv_nsec - r->start.tv_nsec) / 1000;
+    return (rt_now_ns() - r->start_ns) / 1000;
 }
 
 /* A recording that is cut short is still one: each event is in the file at once. */
@@ -91,10 +90,9 @@ static bool pass_output(struct recorder *r)
  * is not in the recording. */
 static void suspend(struct recorder *r)
 {
-    struct timespec from, to;
     struct pollfd left = {.fd = r->pty, .events = POLLIN};
     while (poll(&left, 1, 0) > 0 && pass_output(r)) continue;
-    clock_gettime(CLOCK_MONOTONIC, &from);
+    const int64_t from = rt_now_ns();
     sigset_t on;
     sigemptyset(&on);
     sigaddset(&on, SIGCONT);
@@ -103,9 +101,7 @@ static void suspend(struct recorder *r)
     sh_terminal_suspend();
     sigprocmask(SIG_BLOCK, &on, NULL);
     if (r->keys) sh_terminal_raw();
-    clock_gettime(CLOCK_MONOTONIC, &to);
-    r->start.tv_sec += to.tv_sec - from.tv_sec;
-    r->start.tv_nsec += to.tv_nsec - from.tv_nsec;
+    r->start_ns += rt_now_ns() - from;
     kill(r->child, SIGCONT);
 }
 
@@ -187,7 +183,7 @@ static int fail(const char *what, const char *path)
 static int record(struct recorder *r, const char *path, const char *title)
 {
     const char *term = getenv("TERM");
-    clock_gettime(CLOCK_MONOTONIC, &r->start);
+    r->start_ns = rt_now_ns();
     write_lines(r, sh_cast_header(r->columns, r->rows, (long)time(NULL), title,
                                   r->keys && term ? term : "xterm-256color", &r->lines));
     if (r->keys) sh_terminal_raw();

@@ -13,6 +13,20 @@
 #include <cpuid.h>
 #endif
 
+/* ---- clocks ---- */
+
+int64_t rt_clock_ns(clockid_t clock)
+{
+    struct timespec t = {0};
+    clock_gettime(clock, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+int64_t rt_now_ns(void)
+{
+    return rt_clock_ns(CLOCK_MONOTONIC);
+}
+
 /* ---- cgroups, version 2 and 1 ---- */
 
 /* The first or second number in a file; -1 when it is not there or not a number ("max"). */

@@ -1,12 +1,10 @@
 /* Device time by events, and the host's clock. */
-#include <time.h>
+#include "runtime/host.h"
 #include "runtime/kernel.h"
 
 double rt_now_ms(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+    return (double)rt_now_ns() * 1e-6;
 }
 
 enum rt_status rt_timer_start(struct rt_device *d, struct rt_timer *t, struct rt_error *e)

@@ -1,15 +1,8 @@
 /* Special registers: what a thread can ask about itself, its block and the time. */
 #include <string.h>
-#include <time.h>
+#include "runtime/host.h"
 #include "runtime/threads.h"
 #include "runtime/simt/exec.h"
-
-static uint64_t nanoseconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static uint64_t special_value(const struct warp *w, enum special r, uint32_t of)
 {
@@ -43,9 +36,9 @@ static uint64_t special_value(const struct warp *w, enum special r, uint32_t of)
     case SR_LANEMASK_GT: return (uint32_t) ~(below | bit);
     case SR_CLOCK:
     case SR_CLOCK64:
-    case SR_GLOBALTIMER: return nanoseconds();
-    case SR_GLOBALTIMER_LO: return (uint32_t)nanoseconds();
-    case SR_GLOBALTIMER_HI: return nanoseconds() >> 32;
+    case SR_GLOBALTIMER: return (uint64_t)rt_now_ns();
+    case SR_GLOBALTIMER_LO: return (uint32_t)rt_now_ns();
+    case SR_GLOBALTIMER_HI: return (uint64_t)rt_now_ns() >> 32;
     case SR_DYNAMIC_SMEM: return l->dynamic_shared;
     case SR_TOTAL_SMEM: return k->shared_bytes;
     case SR_ENVREG1: return k->run->workspace >> 32;
