@@ -91,6 +91,11 @@ static inline struct x86_mem x86_at(int base, int32_t offset)
 {
     return (struct x86_mem){base, -1, 0, offset, -1};
 }
+static inline struct x86_mem x86_further(struct x86_mem m, int64_t bytes)
+{
+    m.offset += (int32_t)bytes;
+    return m;
+}
 static inline struct x86_mem x86_at_index(int base, int index, int32_t offset)
 {
     return (struct x86_mem){base, index, 0, offset, -1};

@@ -93,8 +93,7 @@ static void check_window(struct jit *j, const struct jit_insn *n, int base, int 
     size_t limit = local ? offsetof(struct worker, local_bytes) : offsetof(struct worker, shared_bytes);
     if (!local && simt_jit_is_watched(j, n->i)) simt_jit_call_scattered(j, n, (struct jit_row){-1, -1}, 0, otherwise);
     x86_lea(x, false, RCX, x86_at(base, (int32_t)n->i->imm));
-    if (n->i->flags & F_FRAME)
-        x86_rm(x, ALU_ADD, false, RCX, x86_at(REG_WARP, (int32_t)offsetof(struct warp, local_base)));
+    if (n->i->flags & F_FRAME) x86_rm(x, ALU_ADD, false, RCX, OF_WARP(local_base));
     x86_rm(x, ALU_MOV, false, RDX, x86_at(REG_WORKER, (int32_t)limit));
     x86_imm(x, ALU_SUB, false, RDX, bytes - 1);
     x86_jump_if(x, CC_BE, otherwise);
@@ -128,7 +127,7 @@ bool simt_jit_alone_access(struct jit *j, const struct jit_insn *n)
 {
     struct x86 *x = &j->x;
     const struct insn *i = n->i;
-    const struct jit_form f = j->places[n->reads[0]].form, one = {FORM_LINEAR, 0, 0, 0};
+    const struct jit_form f = form_of_read(j, n, 0), one = {FORM_LINEAR, 0, 0, 0};
     const bool load = n->kind == JK_LOAD, real = load && i->size == (n->wide ? 8 : 4) && i->type >= PTX_F16;
     int regs[4] = {0}, base;
     if (!is_access(j, n)) return false;
@@ -145,7 +144,7 @@ bool simt_jit_alone_access(struct jit *j, const struct jit_insn *n)
         check_window(j, n, base, otherwise);
     else
         check_global(j, n, base, otherwise);
-    if (n->op == 2) x86_rm(x, ALU_MOV, true, RDX, x86_at(REG_WARP, (int32_t)offsetof(struct warp, local)));
+    if (n->op == 2) x86_rm(x, ALU_MOV, true, RDX, OF_WARP(local));
     for (int e = 0; e < i->count; e++) {
         if (real)
             simt_jit_spread_from(j, n->wide, regs[e], element(n, e));

@@ -7,26 +7,20 @@ static const struct x86_vop add_w = {1, 1, 0, 0xfe}, add_q = {1, 1, 0, 0xd4}, su
                             or_w = {1, 1, 0, 0xeb}, max_u = {2, 1, 0, 0x3f}, equal_w = {1, 1, 0, 0x76},
                             any_bit = {2, 1, 0, 0x17};
 
-static struct x86_mem further(struct x86_mem m, int64_t bytes)
-{
-    m.offset += (int32_t)bytes;
-    return m;
-}
-
 /* ---- lanes that lie apart ---- */
 /* The 16 bytes of a half of a vector. */
 static void load_half(struct jit *j, bool wide, int reg, struct x86_mem m, int64_t step)
 {
     const struct x86_vop first = {1, wide ? 2 : 1, 0, wide ? 0x7e : 0x6e}, insert = {3, 1, wide, 0x22};
     x86_vex_mem(&j->x, first, 128, reg, 0, m, -1);
-    for (int l = 1; l < (wide ? 2 : 4); l++) x86_vex_mem(&j->x, insert, 128, reg, reg, further(m, step * l), l);
+    for (int l = 1; l < (wide ? 2 : 4); l++) x86_vex_mem(&j->x, insert, 128, reg, reg, x86_further(m, step * l), l);
 }
 
 void simt_jit_avx2_load_lanes(struct jit *j, bool wide, int reg, struct x86_mem m, int64_t step)
 {
     int high = simt_jit_scratch(j);
     load_half(j, wide, reg, m, step);
-    load_half(j, wide, high, further(m, step * (wide ? 2 : 4)), step);
+    load_half(j, wide, high, x86_further(m, step * (wide ? 2 : 4)), step);
     simt_jit_join(j, reg, reg, high);
 }
 
@@ -35,8 +29,8 @@ static void store_half(struct jit *j, bool wide, int reg, struct x86_mem m, int6
     const struct x86_vop low_q = {1, 0, 0, 0x13}, high_q = {1, 0, 0, 0x17}, first = {1, 2, 0, 0x11},
                          extract = {3, 1, 0, 0x17};
     x86_vex_mem(&j->x, wide ? low_q : first, 128, reg, 0, m, -1);
-    if (wide) x86_vex_mem(&j->x, high_q, 128, reg, 0, further(m, step), -1);
-    for (int l = 1; !wide && l < 4; l++) x86_vex_mem(&j->x, extract, 128, reg, 0, further(m, step * l), l);
+    if (wide) x86_vex_mem(&j->x, high_q, 128, reg, 0, x86_further(m, step), -1);
+    for (int l = 1; !wide && l < 4; l++) x86_vex_mem(&j->x, extract, 128, reg, 0, x86_further(m, step * l), l);
 }
 
 void simt_jit_avx2_store_lanes(struct jit *j, bool wide, int reg, struct x86_mem m, int64_t step)
@@ -44,7 +38,7 @@ void simt_jit_avx2_store_lanes(struct jit *j, bool wide, int reg, struct x86_mem
     int high = simt_jit_scratch(j);
     store_half(j, wide, reg, m, step);
     simt_jit_high_half(j, high, reg);
-    store_half(j, wide, high, further(m, step * (wide ? 2 : 4)), step);
+    store_half(j, wide, high, x86_further(m, step * (wide ? 2 : 4)), step);
 }
 
 /* ---- narrower in memory ---- */
@@ -66,7 +60,7 @@ void simt_jit_avx2_store_narrow(struct jit *j, bool wide, int reg, struct x86_me
     store_packed(j, bytes, t, m);
     simt_jit_high_half(j, t, reg);
     x86_vex_mem(&j->x, shuffle, 128, t, t, x86_at_label(label), -1);
-    store_packed(j, bytes, t, further(m, bytes));
+    store_packed(j, bytes, t, x86_further(m, bytes));
 }
 
 /* ---- checks of addresses of any form; they leave registers as they are, but for some of their own ---- */
@@ -170,7 +164,7 @@ static uint32_t check_global(struct jit *j, const struct jit_insn *n, const stru
 static void add_frame(struct jit *j, const struct jit_insn *n, int reg, int moment)
 {
     if (!(n->i->flags & F_FRAME)) return;
-    simt_jit_spread_from(j, false, moment, x86_at(REG_WARP, (int32_t)offsetof(struct warp, local_base)));
+    simt_jit_spread_from(j, false, moment, OF_WARP(local_base));
     simt_jit_put(j, add_w, reg, reg, moment);
 }
 
@@ -241,7 +235,7 @@ static void load_window(struct jit *j, const struct jit_insn *n, int part, int r
     add_frame(j, n, index, mask);
     if (n->op == 2) {
         simt_jit_put_mem(j, add_w, index, index, simt_jit_local_of(lane));
-        x86_rm(&j->x, ALU_MOV, true, RAX, x86_at(REG_WARP, (int32_t)offsetof(struct warp, local)));
+        x86_rm(&j->x, ALU_MOV, true, RAX, OF_WARP(local));
     }
     gather(j, by_w, reg, mask, n->op == 2 ? RAX : REG_SHARED, index, 0, lane, n->wide);
 }
@@ -274,7 +268,7 @@ void simt_jit_store_lanes(struct jit *j, const struct jit_insn *n)
     int base = n->op == 2 ? RDX : n->op ? REG_SHARED : REG_BIAS;
     simt_jit_store_all(j, n->reads[0]);
     simt_jit_store_all(j, n->reads[1]);
-    if (n->op == 2) x86_rm(x, ALU_MOV, true, RDX, x86_at(REG_WARP, (int32_t)offsetof(struct warp, local)));
+    if (n->op == 2) x86_rm(x, ALU_MOV, true, RDX, OF_WARP(local));
     for (int l = 0; l < SIMT_WARP; l++) {
         int stays = x86_label(x);
         if (j->zone) {
@@ -284,8 +278,7 @@ void simt_jit_store_lanes(struct jit *j, const struct jit_insn *n)
         x86_rm(x, ALU_MOV, !n->op, RAX, x86_at(REG_FRAME, addresses + l * (n->op ? 4 : 8)));
         if (n->op && imm) x86_imm(x, ALU_ADD, false, RAX, imm);
         if (n->op == 2) x86_rm(x, ALU_ADD, false, RAX, simt_jit_local_of(l));
-        if (n->i->flags & F_FRAME)
-            x86_rm(x, ALU_ADD, false, RAX, x86_at(REG_WARP, (int32_t)offsetof(struct warp, local_base)));
+        if (n->i->flags & F_FRAME) x86_rm(x, ALU_ADD, false, RAX, OF_WARP(local_base));
         x86_rm(x, ALU_MOV, n->wide, RCX, x86_at(REG_FRAME, data + l * (n->wide ? 8 : 4)));
         struct x86_mem at = x86_at_index(base, RAX, n->op ? 0 : imm);
         if (n->i->size < 4)

@@ -151,7 +151,7 @@ static int funnel(struct jit *j, const struct jit_insn *n, int part)
     bool left = n->op == JI_FUNNEL_L;
     int low = simt_jit_part(j, n->reads[0], part), high = simt_jit_part(j, n->reads[1], part), t = simt_jit_scratch(j);
     int main = left ? high : low, other = left ? low : high, r;
-    struct jit_form by = j->places[n->reads[2]].form;
+    struct jit_form by = form_of_read(j, n, 2);
     if (by.kind == FORM_CONST) {
         int count = (int)(by.step & 31);
         r = simt_jit_new_vector(j);
@@ -392,7 +392,7 @@ static int dot(struct jit *j, const struct jit_insn *n, int part)
 /* ---- 16 bits ---- */
 static int short_product(struct jit *j, const struct jit_insn *n, int part)
 {
-    int power = simt_jit_power(j->places[n->reads[1]].form), a = simt_jit_part(j, n->reads[0], part);
+    int power = simt_jit_power(form_of_read(j, n, 1)), a = simt_jit_part(j, n->reads[0], part);
     int b = simt_jit_part(j, n->reads[1], part), r = simt_jit_new_vector(j), t = simt_jit_scratch(j);
     if (n->op == JI_WIDE_SHORT_S) { /* with what lies above, times zero */
         keep_bits(j, false, r, a, 0xffff);

@@ -122,7 +122,7 @@ static bool add_need(struct guard *g, uint16_t slot, bool value)
 /* Comparisons of which the ends of the warp tell all. */
 static bool is_plain(const struct jit *j, const struct jit_insn *n)
 {
-    struct jit_form f[2] = {j->places[n->reads[0]].form, j->places[n->reads[1]].form};
+    struct jit_form f[2] = {form_of_read(j, n, 0), form_of_read(j, n, 1)};
     if (n->op == JT_F || n->is_short || n->i->mode || n->read_count != 2 || n->guarded) return false;
     return (form_is_uniform(f[0]) && form_is_uniform(f[1])) || simt_jit_is_bounded(n, f);
 }
@@ -194,7 +194,7 @@ static void test_ends(struct jit *j, const struct guard *g, int which, int other
 {
     struct x86 *x = &j->x;
     const struct jit_insn *n = g->tests[which].n;
-    struct jit_form f[2] = {j->places[n->reads[0]].form, j->places[n->reads[1]].form};
+    struct jit_form f[2] = {form_of_read(j, n, 0), form_of_read(j, n, 1)};
     int grows = form_is_uniform(f[0]), at[2];
     bool value = g->tests[which].value, less = n->detail == 1 || n->detail == 2, done = false;
     int64_t offset = form_is_uniform(f[grows]) ? 0 : 15 * f[grows].step + f[grows].skip;

@@ -6,17 +6,6 @@
 
 #define MAX_BYTES ((size_t)8 << 20) /* a kernel of more is interpreted */
 
-static struct x86_mem of_warp(size_t offset)
-{
-    return x86_at(REG_WARP, (int32_t)offset);
-}
-static struct x86_mem of_worker(size_t offset)
-{
-    return x86_at(REG_WORKER, (int32_t)offset);
-}
-#define WARP(member)   of_warp(offsetof(struct warp, member))
-#define WORKER(member) of_worker(offsetof(struct worker, member))
-
 /* ---- ways in and out ---- */
 static const int saved[] = {RBX, RBP, R12, R13, R14, R15};
 #define SAVED_COUNT ((int)(sizeof saved / sizeof *saved))
@@ -29,8 +18,8 @@ static void save_registers(struct x86 *x)
 
 static void begin_warp(struct jit *j)
 {
-    x86_rm(&j->x, ALU_MOV, true, REG_FRAME, WARP(entry_regs));
-    x86_mem_imm(&j->x, ALU_MOV, false, WARP(budget), SLICE);
+    x86_rm(&j->x, ALU_MOV, true, REG_FRAME, OF_WARP(entry_regs));
+    x86_mem_imm(&j->x, ALU_MOV, false, OF_WARP(budget), SLICE);
 }
 
 /* All warps have had their turn. If they have come to their ends, all in the first round, the block behind in the
@@ -42,25 +31,25 @@ static void write_next_block(struct jit *j)
     const struct x86_mem in_first_round = x86_at(RSP, 4);
     x86_mem_imm(x, ALU_CMP, false, in_first_round, 0);
     x86_jump_if(x, CC_E, j->leave_label);
-    x86_mem_imm(x, ALU_CMP, false, WORKER(quick_left), 0);
+    x86_mem_imm(x, ALU_CMP, false, OF_WORKER(quick_left), 0);
     x86_jump_if(x, CC_NE, j->leave_label);
-    x86_mem_imm(x, ALU_CMP, false, WORKER(row), 0);
+    x86_mem_imm(x, ALU_CMP, false, OF_WORKER(row), 0);
     x86_jump_if(x, CC_E, j->leave_label);
     x86_load_imm(x, RCX, (uint64_t)(uintptr_t)&rt_interrupt_flag);
     x86_load_part(x, RCX, x86_at(RCX, 0), 1, false, false);
     x86_test(x, false, RCX, RCX);
     x86_jump_if(x, CC_NE, j->leave_label);
-    x86_rm(x, ALU_MOV, true, RCX, WORKER(run));
+    x86_rm(x, ALU_MOV, true, RCX, OF_WORKER(run));
     x86_mem_imm(x, ALU_CMP, true, x86_at(RCX, (int32_t)offsetof(struct run, fault_block)), -1);
     x86_jump_if(x, CC_NE, j->leave_label);
-    x86_mem_imm(x, ALU_SUB, false, WORKER(row), 1);
-    x86_mem_imm(x, ALU_ADD, false, WORKER(block[0]), 1);
-    x86_mem_imm(x, ALU_ADD, true, WORKER(block_index), 1);
-    x86_mem_imm(x, ALU_ADD, true, WORKER(turn_index), 1);
-    x86_rm(x, ALU_MOV, true, REG_WARP, WORKER(warps));
+    x86_mem_imm(x, ALU_SUB, false, OF_WORKER(row), 1);
+    x86_mem_imm(x, ALU_ADD, false, OF_WORKER(block[0]), 1);
+    x86_mem_imm(x, ALU_ADD, true, OF_WORKER(block_index), 1);
+    x86_mem_imm(x, ALU_ADD, true, OF_WORKER(turn_index), 1);
+    x86_rm(x, ALU_MOV, true, REG_WARP, OF_WORKER(warps));
     x86_imm(x, ALU_SUB, true, REG_WARP, sizeof(struct warp));
-    x86_rm(x, ALU_MOV, false, RCX, WORKER(warp_count));
-    x86_store(x, false, WORKER(quick_left), RCX);
+    x86_rm(x, ALU_MOV, false, RCX, OF_WORKER(warp_count));
+    x86_store(x, false, OF_WORKER(quick_left), RCX);
     x86_store(x, false, x86_at(RSP, 0), RCX);
     x86_jump(x, j->next_label);
 }
@@ -77,25 +66,25 @@ static void write_entrance(struct jit *j)
     x86_mem_imm(x, ALU_MOV, true, x86_at(RSP, 0), 0);
     x86_rr(x, ALU_MOV, true, REG_FRAME, RDI);
     x86_rr(x, ALU_MOV, true, REG_WARP, RSI);
-    x86_rm(x, ALU_MOV, true, REG_WORKER, WARP(worker));
-    x86_rm(x, ALU_MOV, true, REG_SHARED, WORKER(shared));
-    x86_rm(x, ALU_MOV, true, REG_BIAS, WORKER(jit_bias));
+    x86_rm(x, ALU_MOV, true, REG_WORKER, OF_WARP(worker));
+    x86_rm(x, ALU_MOV, true, REG_SHARED, OF_WORKER(shared));
+    x86_rm(x, ALU_MOV, true, REG_BIAS, OF_WORKER(jit_bias));
     x86_jump_to(x, RDX);
 
     x86_bind(x, j->all_label);
     save_registers(x);
     x86_rr(x, ALU_MOV, true, REG_WORKER, RDI);
-    x86_rm(x, ALU_MOV, true, REG_SHARED, WORKER(shared));
-    x86_rm(x, ALU_MOV, true, REG_BIAS, WORKER(jit_bias));
+    x86_rm(x, ALU_MOV, true, REG_SHARED, OF_WORKER(shared));
+    x86_rm(x, ALU_MOV, true, REG_BIAS, OF_WORKER(jit_bias));
     x86_rr(x, ALU_MOV, true, REG_WARP, RSI);
     x86_imm(x, ALU_SUB, true, REG_WARP, sizeof(struct warp));
     x86_store(x, false, x86_at(RSP, 0), RDX);
-    x86_load_part(x, RAX, WORKER(first_round), 1, false, false);
+    x86_load_part(x, RAX, OF_WORKER(first_round), 1, false, false);
     x86_store(x, false, x86_at(RSP, 4), RAX);
     x86_jump(x, j->next_label);
 
     x86_bind(x, again);
-    x86_rm(x, ALU_MOV, true, RCX, WARP(resume));
+    x86_rm(x, ALU_MOV, true, RCX, OF_WARP(resume));
     x86_test(x, true, RCX, RCX);
     x86_jump_if(x, CC_E, j->next_label);
     begin_warp(j);
@@ -104,15 +93,15 @@ static void write_entrance(struct jit *j)
     x86_bind(x, over);
     write_next_block(j);
     x86_bind(x, j->leave_label);
-    x86_store(x, true, WORKER(left), REG_WARP);
+    x86_store(x, true, OF_WORKER(left), REG_WARP);
     x86_vzeroupper(x);
     x86_imm(x, ALU_ADD, true, RSP, 8);
     for (int k = SAVED_COUNT; k-- > 0;) x86_pop(x, saved[k]);
     x86_return(x);
 
     x86_bind(x, j->exit_label);
-    x86_mem_imm(x, ALU_MOV, true, WARP(resume), 0);
-    x86_mem_imm(x, ALU_SUB, false, WORKER(quick_left), 1);
+    x86_mem_imm(x, ALU_MOV, true, OF_WARP(resume), 0);
+    x86_mem_imm(x, ALU_SUB, false, OF_WORKER(quick_left), 1);
     x86_load_imm(x, RAX, JIT_EXIT);
     x86_bind(x, j->next_label);
     x86_mem_imm(x, ALU_SUB, false, x86_at(RSP, 0), 1);
@@ -177,8 +166,7 @@ int simt_jit_leaving(struct jit *j, enum jit_exit why, bool after)
         simt_jit_leave_parted(j);
         why = JIT_PARTED;
     }
-    if (!after)
-        x86_mem_imm(&j->x, ALU_MOV, false, x86_at(REG_WARP, (int32_t)offsetof(struct warp, pc)), (int32_t)j->pc);
+    if (!after) x86_mem_imm(&j->x, ALU_MOV, false, OF_WARP(pc), (int32_t)j->pc);
     x86_load_imm(&j->x, RAX, (uint64_t)why);
     x86_jump(&j->x, j->leave_label);
     j->x.now = was;
@@ -194,9 +182,9 @@ static void leave_with(struct jit *j, enum jit_exit why)
 /* Goes back to come again at a block of the code. */
 static void suspend(struct jit *j, enum jit_exit why, uint32_t pc, const struct jit_block *to)
 {
-    x86_mem_imm(&j->x, ALU_MOV, false, WARP(pc), (int32_t)pc);
+    x86_mem_imm(&j->x, ALU_MOV, false, OF_WARP(pc), (int32_t)pc);
     x86_lea_label(&j->x, RAX, to->label);
-    x86_store(&j->x, true, WARP(resume), RAX);
+    x86_store(&j->x, true, OF_WARP(resume), RAX);
     x86_load_imm(&j->x, RAX, (uint64_t)why);
     x86_jump(&j->x, why == JIT_BARRIER ? j->next_label : j->leave_label);
 }
@@ -228,7 +216,7 @@ static void run_op(struct jit *j, const struct jit_insn *n)
     const bool watched = simt_jit_is_watched(j, n->i);
     op_function run = j->last && simt_runs_once(n->i) ? simt_run_once : n->i->run;
     if (watched) run = simt_is_warp_sync(n->i->run) ? run_meeting : run_watched;
-    x86_mem_imm(x, ALU_MOV, false, WARP(pc), (int32_t)j->pc);
+    x86_mem_imm(x, ALU_MOV, false, OF_WARP(pc), (int32_t)j->pc);
     x86_rr(x, ALU_MOV, true, RDI, REG_FRAME);
     x86_load_imm(x, RSI, (uint64_t)(uintptr_t)n->i);
     x86_rr(x, ALU_MOV, true, RCX, REG_WARP);
@@ -320,7 +308,7 @@ static void special(struct jit *j, const struct jit_insn *n)
         return;
     }
     int regs[2] = {simt_jit_new_gpr(j), 0};
-    x86_rm(&j->x, ALU_MOV, false, regs[0], of_worker(offsetof(struct worker, block) + 4 * (r - SR_CTAID_X)));
+    x86_rm(&j->x, ALU_MOV, false, regs[0], OF_WORKER(block[r - SR_CTAID_X]));
     simt_jit_define_scalar(j, n->writes[0], f, regs);
 }
 
@@ -332,7 +320,7 @@ static void go_to(struct jit *j, const struct jit_block *to)
     if (to->start == j->block->end) return;
     if (to->start < j->block->end) {
         int spent = x86_label(x);
-        x86_mem_imm(x, ALU_SUB, false, WARP(budget), 1);
+        x86_mem_imm(x, ALU_SUB, false, OF_WARP(budget), 1);
         x86_jump_if(x, CC_LE, spent);
         x->now = X86_COLD;
         x86_bind(x, spent);
@@ -399,7 +387,7 @@ static void branch(struct jit *j, const struct jit_insn *n)
     simt_jit_flush(j, to, behind);
     if (to == behind) return; /* an `if` of nothing: no lanes part, and nobody is to wait */
     int p = j->test ? -1 : simt_jit_predicate(j, n->reads[0]);
-    bool uniform = j->test || form_is_uniform(j->places[n->reads[0]].form), flip = n->i->guard_flip;
+    bool uniform = j->test || form_is_uniform(form_of_read(j, n, 0)), flip = n->i->guard_flip;
     int not_taken = x86_label(x), leave = -1;
     if (!uniform) leave = simt_jit_enter_zone(j, n, p);
     if (!uniform && leave < 0) leave = simt_jit_leaving(j, JIT_LEFT, false);
@@ -424,7 +412,7 @@ static void end_block(struct jit *j, const struct jit_insn *n)
     switch ((enum jit_kind)n->kind) {
     case JK_BRANCH: branch(j, n); break;
     case JK_EXIT:
-        if (j->watch) x86_mem_imm(&j->x, ALU_MOV, false, WARP(pc), (int32_t)j->pc);
+        if (j->watch) x86_mem_imm(&j->x, ALU_MOV, false, OF_WARP(pc), (int32_t)j->pc);
         x86_jump(&j->x, j->exit_label);
         break;
     case JK_LEAVE: x86_jump(&j->x, simt_jit_leaving(j, JIT_LEFT, false)); break;
@@ -458,7 +446,7 @@ static void access(struct jit *j, const struct jit_insn *n)
     if (!native) call_op(j, n);
     if (native && j->last && j->once && n->kind == JK_LOAD && !n->op && !j->alone) simt_jit_repeat_loaded(j, n);
     bool noted = native && n->kind == JK_STORE && n->i->space == PTX_GLOBAL && simt_jit_is_watched(j, n->i);
-    if (noted) x86_mem_imm(&j->x, ALU_MOV, false, WORKER(quiet.noted), 0);
+    if (noted) x86_mem_imm(&j->x, ALU_MOV, false, OF_WORKER(quiet.noted), 0);
     if (!native || n->kind != JK_LOAD || n->detail || n->i->size > 2) return;
     for (int w = 0; w < n->write_count; w++) j->places[n->writes[w]].bits = (uint8_t)(8 * n->i->size);
 }
@@ -466,7 +454,7 @@ static void access(struct jit *j, const struct jit_insn *n)
 static void write_insn(struct jit *j, const struct jit_insn *n)
 {
     struct jit_form f[JIT_READS];
-    for (int k = 0; k < n->read_count; k++) f[k] = j->places[n->reads[k]].form;
+    for (int k = 0; k < n->read_count; k++) f[k] = form_of_read(j, n, k);
     switch ((enum jit_kind)n->kind) {
     case JK_UNKNOWN:
     case JK_CALL: call_op(j, n); break;

@@ -62,7 +62,7 @@ static int directed(struct jit *j, const struct jit_insn *n, int part)
 {
     const struct x86_vop ops[] = {
         [DIRECTED_ADD] = add, [DIRECTED_SUB] = sub, [DIRECTED_MUL] = multiply, [DIRECTED_FMA] = fused};
-    struct x86_mem usual = x86_at(REG_WARP, (int32_t)offsetof(struct warp, addresses));
+    struct x86_mem usual = OF_WARP(addresses);
     int what = n->detail >> 2, rounding = n->detail & 3;
     int a = simt_jit_part(j, n->reads[0], part), b = simt_jit_part(j, n->reads[1], part);
     int c = what == DIRECTED_FMA ? simt_jit_part(j, n->reads[2], part) : 0, r = simt_jit_new_vector(j);

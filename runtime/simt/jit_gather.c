@@ -15,11 +15,6 @@ static const struct x86_vop gather_q_w = {2, 1, 0, 0x91}, gather_q_q = {2, 1, 1,
                             gather_w_q = {2, 1, 1, 0x90}, scatter_q_w = {2, 1, 0, 0xa1}, scatter_q_q = {2, 1, 1, 0xa1},
                             scatter_w_w = {2, 1, 0, 0xa0}, scatter_w_q = {2, 1, 1, 0xa0};
 
-static struct x86_evex with_imm(int mask, int imm)
-{
-    return (struct x86_evex){.bits = 512, .mask = mask, .imm = imm};
-}
-
 /* Registers for a check. All are taken before the code for leaving is written, which must find values where they are.
  */
 struct moments {
@@ -49,7 +44,7 @@ static void reject(struct jit *j, const struct moments *t, bool wide, int limit,
         simt_jit_put(j, or_w, t->bits, t->bits, t->d[k]);
     }
     simt_jit_spread(j, wide, t->bound, limit);
-    x86_evex(x, wide ? compare_q : compare_w, with_imm(0, 5), 1, t->most, t->bound);
+    x86_evex(x, wide ? compare_q : compare_w, simt_jit_masked(0, 5), 1, t->most, t->bound);
     simt_jit_put(j, wide ? test_q : test_w, 2, t->bits, t->odd);
     x86_vex(x, (struct x86_vop){1, 0, 0, 0x45}, 256, 1, 1, 2, -1); /* korw */
     x86_vex(x, any_lane, 128, 1, 0, 1, -1);                        /* kortestw */
@@ -59,7 +54,7 @@ static void reject(struct jit *j, const struct moments *t, bool wide, int limit,
 /* To a register from two, 0 for lanes that don't run. */
 static void put_running(struct jit *j, struct x86_vop op, int lane, int d, int a, int b)
 {
-    struct x86_evex how = with_imm(j->zone ? simt_jit_mask_from(j, lane, false) : 0, -1);
+    struct x86_evex how = simt_jit_masked(j->zone ? simt_jit_mask_from(j, lane, false) : 0, -1);
     how.zero = j->zone;
     x86_evex(&j->x, op, how, d, a, b);
 }
@@ -147,7 +142,7 @@ static void check_window(struct jit *j, const struct jit_insn *n, const int *a, 
         d[k] = t.d[k];
         simt_jit_set(j, false, d[k], n->i->imm - start);
         if (n->i->flags & F_FRAME) {
-            simt_jit_spread_from(j, false, t.odd, x86_at(REG_WARP, (int32_t)offsetof(struct warp, local_base)));
+            simt_jit_spread_from(j, false, t.odd, OF_WARP(local_base));
             simt_jit_put(j, add_w, d[k], d[k], t.odd);
         }
         put_running(j, add_w, 16 * k, d[k], d[k], a[k]);
@@ -171,7 +166,7 @@ static void check_window(struct jit *j, const struct jit_insn *n, const int *a, 
 static int window_start(struct jit *j, const struct jit_insn *n)
 {
     if (n->op == 1) return REG_SHARED;
-    x86_rm(&j->x, ALU_MOV, true, RAX, x86_at(REG_WARP, (int32_t)offsetof(struct warp, local)));
+    x86_rm(&j->x, ALU_MOV, true, RAX, OF_WARP(local));
     return RAX;
 }
 
@@ -193,7 +188,7 @@ static void move(struct jit *j, bool is_load, struct x86_vop op, int reg, struct
             x86_vex(x, shift_mask, 128, 1, 0, simt_jit_mask_from(j, 0, false), lane);
         else
             x86_vex(x, all_lanes, 256, 1, 1, 1, -1);
-        x86_evex_sib(x, op, with_imm(1, -1), reg, at);
+        x86_evex_sib(x, op, simt_jit_masked(1, -1), reg, at);
     }
     x86_bind(x, none);
 }

@@ -17,14 +17,14 @@ static bool is_indexed(const struct jit *j, const struct jit_insn *n)
     int product = sum->reads[1] == n->writes[0];
     return load->i->imm == (int32_t)load->i->imm && sum->reads[product] == n->writes[0] && sum->dies >> product & 1 &&
            sum->reads[!product] != n->writes[0] && load->reads[0] == sum->writes[0] && load->dies & 1 &&
-           simt_jit_power(j->places[n->reads[1]].form) == 2;
+           simt_jit_power(form_of_read(j, n, 1)) == 2;
 }
 
 /* Is the index any, and the base one number in a register? */
 static bool fits(const struct jit *j, const struct jit_insn *n, uint16_t base)
 {
     struct jit_form f = j->places[base].form;
-    return j->places[n->reads[0]].form.kind == FORM_ANY && j->slots[n->reads[0]].class == 'w' &&
+    return form_of_read(j, n, 0).kind == FORM_ANY && j->slots[n->reads[0]].class == 'w' &&
            j->slots[base].class == 'q' && f.kind == FORM_LINEAR && form_is_uniform(f);
 }
 

@@ -2,11 +2,6 @@
 #include <string.h>
 #include "runtime/simt/jit_build.h"
 
-static struct jit_form form_of(const struct jit *j, const struct jit_insn *n, int k)
-{
-    return j->places[n->reads[k]].form;
-}
-
 struct vops {
     struct x86_vop narrow, wide;
 };
@@ -64,7 +59,7 @@ int simt_jit_power(struct jit_form f)
 static int wide_product(struct jit *j, const struct jit_insn *n, int part)
 {
     bool is_signed = n->op == JI_WIDE_S || n->op == JI_MAD_WIDE_S;
-    int a = simt_jit_widened(j, n->reads[0], part, is_signed), power = simt_jit_power(form_of(j, n, 1)), b;
+    int a = simt_jit_widened(j, n->reads[0], part, is_signed), power = simt_jit_power(form_of_read(j, n, 1)), b;
     if (power >= 0) {
         simt_jit_shift_by(j, true, SHIFT_LEFT, a, a, power);
         return a;

@@ -9,11 +9,7 @@
 
 enum { LOCK_AT = offsetof(struct line, lock), WHO_AT = offsetof(struct line, who), KIND_AT = 16, PAIR = 2 * LINE };
 
-static struct x86_mem of_worker(size_t offset)
-{
-    return x86_at(REG_WORKER, (int32_t)offset);
-}
-#define QUIET(member)    of_worker(offsetof(struct worker, quiet.member))
+#define QUIET(member)    OF_WORKER(quiet.member)
 #define OF_RANGE(member) simt_jit_range_at(range, offsetof(struct jit_range, member)) /* of number `range` */
 #define RANGE(member)    x86_at(RDX, (int32_t)offsetof(struct jit_range, member))
 
@@ -198,7 +194,7 @@ static void load_me(struct jit *j, struct row_kind k, int n)
 {
     struct x86 *x = &j->x;
     int lane = k.first + n * (LINE / 4 >> k.shift);
-    x86_rm(x, ALU_MOV, false, RAX, x86_at(REG_WARP, (int32_t)offsetof(struct warp, index)));
+    x86_rm(x, ALU_MOV, false, RAX, OF_WARP(index));
     x86_shift_imm(x, SHIFT_LEFT, true, RAX, THREAD_AT + 5);
     x86_rm(x, ALU_ADD, true, RAX, QUIET(me));
     x86_rm(x, ALU_ADD, true, RAX, RANGE(site));

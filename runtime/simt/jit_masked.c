@@ -22,12 +22,6 @@
 #define MOST_TWICE 4    /* instructions of all zones, as a multiple of the function's; and so many in any case: */
 #define ALLOWED    2048
 
-static struct x86_mem of_warp(size_t offset)
-{
-    return x86_at(REG_WARP, (int32_t)offset);
-}
-#define WARP(member) of_warp(offsetof(struct warp, member))
-
 /* ---- finding ---- */
 static bool may_part(const struct jit_insn *n)
 {
@@ -84,7 +78,7 @@ void simt_jit_part_forms(const struct jit *j, const struct jit_block *b, struct 
 /* ---- zones ---- */
 static struct x86_mem waiting_at(const struct jit_zone *z, uint32_t block)
 {
-    return of_warp(offsetof(struct warp, waits) + sizeof(uint32_t) * (block - z->first));
+    return OF_WARP(waits[block - z->first]);
 }
 
 /* As simt_jit_flush leaves the frame at the branch of b. */
@@ -237,10 +231,10 @@ static void begin_masks(struct jit *j)
 {
     simt_jit_load_masks(j);
     if (!simt_jit_is_avx2(j)) return;
-    x86_store(&j->x, false, WARP(parted), REG_MASK);
+    x86_store(&j->x, false, OF_WARP(parted), REG_MASK);
     x86_rr(&j->x, ALU_MOV, false, RAX, REG_MASK);
     x86_unary(&j->x, UNARY_NOT, false, RAX);
-    x86_store(&j->x, false, WARP(others), RAX);
+    x86_store(&j->x, false, OF_WARP(others), RAX);
 }
 
 int simt_jit_mask_from(struct jit *j, int lane, bool others)
@@ -258,7 +252,7 @@ void simt_jit_lane_signs(struct jit *j, bool wide, int lane, bool others, int re
     int32_t w[16] = {0};
     for (int l = 0; wide && l < 4; l++) q[l] = 63 - lane - l;
     for (int l = 0; !wide && l < 8; l++) w[l] = 31 - lane - l;
-    simt_jit_spread_from(j, false, reg, others ? WARP(others) : WARP(parted));
+    simt_jit_spread_from(j, false, reg, others ? OF_WARP(others) : OF_WARP(parted));
     simt_jit_put_mem(j, shift_left, reg, reg, x86_at_label(x86_constant(&j->x, wide ? (void *)q : (void *)w)));
 }
 
@@ -297,8 +291,8 @@ void simt_jit_running_address(struct jit *j, uint16_t slot)
 /* ---- blocks ---- */
 void simt_jit_leave_parted(struct jit *j)
 {
-    x86_store(&j->x, false, WARP(parted), REG_MASK);
-    x86_mem_imm(&j->x, ALU_MOV, false, WARP(zone), (int32_t)(j->zone - j->zones));
+    x86_store(&j->x, false, OF_WARP(parted), REG_MASK);
+    x86_mem_imm(&j->x, ALU_MOV, false, OF_WARP(zone), (int32_t)(j->zone - j->zones));
 }
 
 /* The running lanes go back to a block while the budget lasts. */
@@ -309,7 +303,7 @@ static void go_back(struct jit *j, uint32_t to)
     int spent = x86_label(x), body = (j->alone ? z->alone : z->bodies)[to - z->first];
     bool walks = to == j->zone_block && j->again_label >= 0;
     uint32_t pc = j->pc;
-    x86_mem_imm(x, ALU_SUB, false, WARP(budget), 1);
+    x86_mem_imm(x, ALU_SUB, false, OF_WARP(budget), 1);
     x86_jump_if(x, CC_LE, spent);
     if (!j->alone) try_alone(j, z, to);
     x86_jump(x, walks ? j->again_label : body);
@@ -320,14 +314,14 @@ static void go_back(struct jit *j, uint32_t to)
         x86_jump(x, simt_jit_leaving(j, JIT_PARTED, false));
     } else {
         int again = x86_label(x);
-        x86_store(x, false, WARP(parted), REG_MASK);
-        x86_mem_imm(x, ALU_MOV, false, WARP(pc), (int32_t)j->pc);
+        x86_store(x, false, OF_WARP(parted), REG_MASK);
+        x86_mem_imm(x, ALU_MOV, false, OF_WARP(pc), (int32_t)j->pc);
         x86_lea_label(x, RAX, again);
-        x86_store(x, true, WARP(resume), RAX);
+        x86_store(x, true, OF_WARP(resume), RAX);
         x86_load_imm(x, RAX, JIT_SLICE);
         x86_jump(x, j->leave_label);
         x86_bind(x, again);
-        x86_rm(x, ALU_MOV, false, REG_MASK, WARP(parted));
+        x86_rm(x, ALU_MOV, false, REG_MASK, OF_WARP(parted));
         x86_jump(x, body);
     }
     j->pc = pc;

@@ -34,7 +34,7 @@ static bool is_one_store(const struct jit *j, const struct jit_insn *n, struct j
 {
     bool told = simt_jit_is_watched(j, n->i) && !j->repeats;
     return n->kind == JK_STORE && n->i->count == 1 && !told && form_is_uniform(f) &&
-           form_is_uniform(j->places[n->reads[1]].form);
+           form_is_uniform(form_of_read(j, n, 1));
 }
 
 bool simt_jit_is_native_access(const struct jit *j, const struct jit_insn *n, struct jit_form f)
@@ -159,7 +159,7 @@ static void check_shared(struct jit *j, int base, struct extent all, int leave)
         x86_jump_if(x, CC_S, leave);
     }
     x86_lea(x, true, RCX, x86_at(base, (int32_t)all.high));
-    x86_rm(x, ALU_MOV, false, RAX, x86_at(REG_WORKER, (int32_t)offsetof(struct worker, shared_bytes)));
+    x86_rm(x, ALU_MOV, false, RAX, OF_WORKER(shared_bytes));
     x86_rr(x, ALU_CMP, true, RCX, RAX);
     x86_jump_if(x, CC_A, leave);
 }
@@ -222,12 +222,6 @@ static void find_bases(struct jit *j, const struct jit_insn *n, struct x86_mem a
         int32_t offset = (int32_t)(offset_of(j, n, f) + (h && f.kind == FORM_LINEAR ? f.skip : 0));
         at[h] = x86_at_index(n->op ? REG_SHARED : bases[h], n->op ? bases[h] : REG_BIAS, offset);
     }
-}
-
-static struct x86_mem further(struct x86_mem m, int64_t bytes)
-{
-    m.offset += (int32_t)bytes;
-    return m;
 }
 
 /* ---- moves ---- */
@@ -299,7 +293,7 @@ static void load_vectors(struct jit *j, const struct jit_insn *n, const struct x
     bool same_halves = f.kind == FORM_CONST || (f.kind == FORM_LINEAR && !f.skip);
     for (int p = 0; p < parts; p++) {
         int half = simt_jit_half(j, n->wide, p), first = simt_jit_first(j, n->wide, p);
-        struct x86_mem m = further(at[half], (int64_t)e * i->size + step * first);
+        struct x86_mem m = x86_further(at[half], (int64_t)e * i->size + step * first);
         if (!step) {
             bool again = p && (same_halves || first);
             regs[p] = again ? simt_jit_new_vector(j) : load_same(j, n, m);
@@ -341,7 +335,7 @@ static void load_numbers(struct jit *j, const struct jit_insn *n, const struct x
 {
     for (int h = 0; h < (f.kind == FORM_PAIR ? 2 : 1); h++) {
         regs[h] = simt_jit_new_gpr(j);
-        x86_load_part(&j->x, regs[h], further(at[h], (int64_t)e * n->i->size), n->i->size, n->detail, n->wide);
+        x86_load_part(&j->x, regs[h], x86_further(at[h], (int64_t)e * n->i->size), n->i->size, n->detail, n->wide);
         simt_jit_turn_number(j, n, regs[h]);
     }
 }
@@ -389,7 +383,7 @@ static void store_filled(struct jit *j, const struct jit_insn *n, const struct x
     for (int p = 0; p < simt_jit_part_count(j, n->wide); p++) {
         int regs[4];
         for (int e = 0; e < n->i->count; e++) regs[e] = simt_jit_part(j, n->reads[1 + e], p);
-        struct x86_mem m = further(at[simt_jit_half(j, n->wide, p)], step * simt_jit_first(j, n->wide, p));
+        struct x86_mem m = x86_further(at[simt_jit_half(j, n->wide, p)], step * simt_jit_first(j, n->wide, p));
         simt_jit_store_filling(j, n->wide, regs, n->i->count, m);
         j->vector_pins = 0;
     }
@@ -402,7 +396,7 @@ static void store_packed(struct jit *j, const struct jit_insn *n, const struct x
         for (int e = 0; e < n->i->count; e++) regs[e] = simt_jit_part(j, n->reads[1 + e], p);
         r = simt_jit_new_vector(j);
         simt_jit_pack(j, r, regs, n->i->size, n->i->count);
-        simt_jit_store(j, further(at[simt_jit_half(j, false, p)], 4 * simt_jit_first(j, false, p)), r);
+        simt_jit_store(j, x86_further(at[simt_jit_half(j, false, p)], 4 * simt_jit_first(j, false, p)), r);
         j->vector_pins = 0;
     }
 }
@@ -442,7 +436,7 @@ static void store_all(struct jit *j, const struct jit_insn *n, const struct x86_
     for (int e = 0; e < i->count; e++)
         for (int p = 0; p < parts; p++) {
             int half = simt_jit_half(j, n->wide, p), first = simt_jit_first(j, n->wide, p);
-            struct x86_mem m = further(at[half], (int64_t)e * i->size + step * first);
+            struct x86_mem m = x86_further(at[half], (int64_t)e * i->size + step * first);
             int r = simt_jit_part(j, n->reads[1 + e], p);
             if (rows && p % each == 0) simt_jit_claim(j, n, bases, f, p / each);
             if (spread)
@@ -489,13 +483,14 @@ static void fetch_tile(struct jit *j, const struct jit_insn *n, const struct x86
     int visits = 64;
     if (!tile || form_step(f) != n->i->size || j->fetched[load] == j->block || simt_jit_repeats(j)) return;
     if (term ? follows(j->program, (int)term - 1, &visits) != FOLLOWS_ROW : !load) return;
-    for (int h = 0; h < 2; h++) (load ? x86_prefetch : x86_prefetch_to_write)(&j->x, further(at[h], row * TILES_AHEAD));
+    for (int h = 0; h < 2; h++)
+        (load ? x86_prefetch : x86_prefetch_to_write)(&j->x, x86_further(at[h], row * TILES_AHEAD));
     j->fetched[load] = j->block;
 }
 
 bool simt_jit_memory(struct jit *j, const struct jit_insn *n)
 {
-    struct jit_form f = j->places[n->reads[0]].form;
+    struct jit_form f = form_of_read(j, n, 0);
     struct x86_mem at[2];
     if (simt_jit_partial(j, n, f)) return true;
     if (!simt_jit_is_native_access(j, n, f)) return false;

@@ -8,11 +8,6 @@ struct work {
     int half, reg, taken; /* -1: of none */
 };
 
-static struct jit_form form_of(const struct jit *j, const struct jit_insn *n, int k)
-{
-    return j->places[n->reads[k]].form;
-}
-
 static void move(struct jit *j, bool wide, int reg, int from)
 {
     if (reg != from) x86_rr(&j->x, ALU_MOV, wide, reg, from);
@@ -60,7 +55,7 @@ static void fetch_extended(struct jit *j, const struct work *w, int k, bool is_s
 /* The result becomes what the opcode makes of it and an operand. */
 static void combine(struct jit *j, const struct work *w, int opcode, int k)
 {
-    struct jit_form f = form_of(j, w->n, k);
+    struct jit_form f = form_of_read(j, w->n, k);
     struct x86_mem m;
     if (f.kind == FORM_CONST && (!w->n->wide || f.step == (int32_t)f.step))
         x86_imm(&j->x, opcode, w->n->wide, w->reg, (int32_t)f.step);
@@ -87,7 +82,7 @@ static void add_constant(struct jit *j, bool wide, int reg, int from, int64_t va
 /* The result is `from` and an operand. */
 static void add_read(struct jit *j, const struct work *w, int k, int from)
 {
-    struct jit_form f = form_of(j, w->n, k);
+    struct jit_form f = form_of_read(j, w->n, k);
     if (f.kind == FORM_CONST)
         add_constant(j, w->n->wide, w->reg, from, f.step);
     else if (from == w->reg)
@@ -99,7 +94,7 @@ static void add_read(struct jit *j, const struct work *w, int k, int from)
 static void add(struct jit *j, const struct work *w)
 {
     struct x86_mem m;
-    int first = w->taken >= 0 ? w->taken : form_of(j, w->n, 0).kind == FORM_CONST;
+    int first = w->taken >= 0 ? w->taken : form_of_read(j, w->n, 0).kind == FORM_CONST;
     if (j->scale) {
         int of = w->n->reads[1] == w->n[-1].writes[0], base = source(j, w, !of, RAX), index = source(j, w, of, RCX);
         x86_lea(&j->x, true, w->reg, (struct x86_mem){base, index, j->scale, 0, -1});
@@ -129,7 +124,7 @@ static int scale_of(const struct jit *j, const struct jit_insn *n)
     int of = sum->reads[1] == n->writes[0];
     uint16_t other = sum->reads[!of];
     if (sum->reads[of] != n->writes[0] || other == n->writes[0] || !(sum->dies >> of & 1)) return 0;
-    struct jit_form by = form_of(j, n, 1), f[2] = {form_of(j, n, 0), by}, g[2], base = j->places[other].form;
+    struct jit_form by = form_of_read(j, n, 1), f[2] = {form_of_read(j, n, 0), by}, g[2], base = j->places[other].form;
     g[of] = simt_jit_form_of(j, n, f);
     g[!of] = base;
     if (!form_is_scalar(g[of]) || base.kind == FORM_CONST || simt_jit_form_of(j, sum, g).kind != g[of].kind) return 0;
@@ -141,7 +136,7 @@ static int scale_of(const struct jit *j, const struct jit_insn *n)
 /* Which operand is a constant, of two the second, as scale_of() has it; -1: none. */
 static int constant_of(const struct jit *j, const struct jit_insn *n)
 {
-    return form_of(j, n, 1).kind == FORM_CONST ? 1 : form_of(j, n, 0).kind == FORM_CONST ? 0 : -1;
+    return form_of_read(j, n, 1).kind == FORM_CONST ? 1 : form_of_read(j, n, 0).kind == FORM_CONST ? 0 : -1;
 }
 
 /* reg = from * value */
@@ -167,7 +162,7 @@ static void multiply(struct jit *j, const struct work *w)
     struct x86_mem m;
     if (constant >= 0) {
         int from = source(j, w, !constant, RAX);
-        multiply_constant(j, w->n->wide, w->reg, from, form_of(j, w->n, constant).step);
+        multiply_constant(j, w->n->wide, w->reg, from, form_of_read(j, w->n, constant).step);
         return;
     }
     int first = w->taken == 1;
@@ -184,7 +179,7 @@ static void multiply_wide(struct jit *j, const struct work *w, bool is_signed)
     fetch_extended(j, w, constant == 0, is_signed);
     if (constant >= 0 && scale_of(j, w->n)) return;
     if (constant >= 0) {
-        int64_t c = form_of(j, w->n, constant).step;
+        int64_t c = form_of_read(j, w->n, constant).step;
         multiply_constant(j, true, w->reg, w->reg, is_signed ? c : (uint32_t)c);
         return;
     }
@@ -226,7 +221,7 @@ static void shift(struct jit *j, const struct work *w)
 {
     const struct jit_insn *n = w->n;
     int kind = n->op == JI_SHL ? SHIFT_LEFT : n->op == JI_SHR ? SHIFT_RIGHT : SHIFT_SIGNED, width = n->wide ? 64 : 32;
-    struct jit_form by = form_of(j, n, 1);
+    struct jit_form by = form_of_read(j, n, 1);
     fetch(j, w, 0);
     if (by.kind == FORM_CONST && by.step >= 0 && by.step < width) {
         if (by.step && !scale_of(j, n)) x86_shift_imm(&j->x, kind, n->wide, w->reg, (int)by.step);
@@ -326,7 +321,7 @@ static void write_number(struct jit *j, const struct work *w)
 static void check_range(struct jit *j, const struct jit_insn *n, int read, struct jit_form result)
 {
     bool is_signed = n->op == JI_WIDE_S || n->op == JI_MAD_WIDE_S || n->op == JI_EXTEND_S;
-    struct jit_form f = form_of(j, n, read);
+    struct jit_form f = form_of_read(j, n, read);
     if (f.kind == FORM_CONST) return;
     int64_t skip = f.kind == FORM_LINEAR && result.kind == FORM_LINEAR ? f.skip : 0;
     int64_t low = (f.step < 0 ? 15 * f.step : 0) + (skip < 0 ? skip : 0);
@@ -376,7 +371,7 @@ static void find_register(struct jit *j, struct work *w, int halves)
 {
     uint32_t may = takeable(j, w->n);
     for (int k = 0; k < 2; k++) {
-        if (!(may >> k & 1) || (halves > 1 && form_of(j, w->n, k).kind != FORM_PAIR)) continue;
+        if (!(may >> k & 1) || (halves > 1 && form_of_read(j, w->n, k).kind != FORM_PAIR)) continue;
         w->reg = simt_jit_take_scalar(j, w->n, k, w->half);
         w->taken = k;
         if (w->reg >= 0) return;
@@ -389,7 +384,7 @@ static void find_register(struct jit *j, struct work *w, int halves)
 static void note_base(struct jit *j, const struct jit_insn *n, int scaled)
 {
     bool product = n->op == JI_MAD_WIDE_S || n->op == JI_MAD_WIDE_U;
-    int scale = product ? simt_jit_power(form_of(j, n, 1)) : scaled;
+    int scale = product ? simt_jit_power(form_of_read(j, n, 1)) : scaled;
     if (scale <= 0 || scale > 4) return;
     uint16_t base = n->reads[product ? 2 : n->reads[0] == n[-1].writes[0]];
     if (!j->slots[base].fixed || !form_is_uniform(j->slots[base].form)) return;

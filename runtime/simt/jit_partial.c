@@ -56,7 +56,7 @@ static void check_ends(struct jit *j, const struct partial *p, uint32_t range, i
     struct x86 *x = &j->x;
     static const int ends[2] = {RCX, RDX};
     if (p->n->op) {
-        x86_rm(x, ALU_MOV, false, RAX, x86_at(REG_WORKER, (int32_t)offsetof(struct worker, shared_bytes)));
+        x86_rm(x, ALU_MOV, false, RAX, OF_WORKER(shared_bytes));
         x86_imm(x, ALU_SUB, true, RAX, p->n->i->size - 1);
         x86_jump_if(x, CC_BE, label);
     }
@@ -143,7 +143,7 @@ static void ask(struct jit *j, const struct partial *p, struct jit_form f, int l
     int miss = x86_label(x), fine = x86_label(x);
     uint32_t range = j->range_count;
     if (p->n->op) {
-        x86_mem_imm(x, ALU_CMP, false, x86_at(REG_WORKER, (int32_t)offsetof(struct worker, quiet.steady)), 0);
+        x86_mem_imm(x, ALU_CMP, false, OF_WORKER(quiet.steady), 0);
         x86_jump_if(x, CC_E, miss);
     } else {
         j->range_count++;

@@ -119,7 +119,7 @@ void simt_jit_next_round(struct jit *j, int spent)
     const struct jit_registers *want = &j->kept[1];
     int numbers[X86_GPRS], vectors[32];
     if (!simt_jit_keep(j, 0)) return;
-    x86_mem_imm(x, ALU_SUB, false, x86_at(REG_WARP, (int32_t)offsetof(struct warp, budget)), 1);
+    x86_mem_imm(x, ALU_SUB, false, OF_WARP(budget), 1);
     x86_jump_if(x, CC_LE, spent);
     write_others(j, want);
     for (int r = 0; r < X86_GPRS; r++) {

@@ -43,12 +43,6 @@ static void load_index(struct jit *j, bool wide, int reg, const int *index)
     simt_jit_load(j, reg, x86_at_label(x86_constant(&j->x, wide ? (void *)q : (void *)w)));
 }
 
-static struct x86_mem further(struct x86_mem m, int64_t bytes)
-{
-    m.offset += (int32_t)bytes;
-    return m;
-}
-
 bool simt_jit_is_strided(const struct jit *j, const struct jit_insn *n, int64_t step)
 {
     int size = n->i->size;
@@ -60,7 +54,7 @@ void simt_jit_load_strided(struct jit *j, bool wide, int reg, struct x86_mem m, 
 {
     struct span s = span_of(wide, step);
     int index[16], by = simt_jit_scratch(j);
-    m = further(m, s.low);
+    m = x86_further(m, s.low);
     if (s.vectors == 1) {
         for (int l = 0; l < s.lanes; l++) index[l] = (int)place_in(&s, l, 0);
         load_index(j, wide, reg, index);
@@ -75,7 +69,7 @@ void simt_jit_load_strided(struct jit *j, bool wide, int reg, struct x86_mem m, 
             index[l] = taken ? (v == 1 ? (int)first : l) : here < s.lanes ? s.lanes + (int)here : l;
         }
         load_index(j, wide, by, index);
-        simt_jit_put_mem(j, wide ? from_two_q : from_two_w, reg, by, further(m, start_of(&s, v)));
+        simt_jit_put_mem(j, wide ? from_two_q : from_two_w, reg, by, x86_further(m, start_of(&s, v)));
     }
 }
 
@@ -101,7 +95,7 @@ void simt_jit_store_strided(struct jit *j, bool wide, int reg, struct x86_mem m,
         x86_load_imm(&j->x, RAX, lanes);
         x86_vex(&j->x, to_mask, 128, 1, 0, RAX, -1);
         x86_evex_mem(&j->x, (struct x86_vop){1, wide, wide, 0x11}, taken, moved, 0,
-                     further(m, s.low + start_of(&s, v)));
+                     x86_further(m, s.low + start_of(&s, v)));
     }
 }
 
@@ -134,12 +128,12 @@ void simt_jit_store_filling(struct jit *j, bool wide, const int *regs, int count
         for (int l = 0; l < lanes; l++) index[l] = lanes - 1 - l;
         load_index(j, wide, r, index);
         simt_jit_put(j, wide ? from_one_q : from_one_w, r, r, regs[0]);
-        simt_jit_store(j, further(m, -(int64_t)(64 - 64 / lanes)), r);
+        simt_jit_store(j, x86_further(m, -(int64_t)(64 - 64 / lanes)), r);
         return;
     }
     for (int v = 0; v < count; v++) {
         uint32_t pins = j->vector_pins;
-        simt_jit_store(j, further(m, 64 * v), interleaved(j, wide, regs, count, v * lanes));
+        simt_jit_store(j, x86_further(m, 64 * v), interleaved(j, wide, regs, count, v * lanes));
         j->vector_pins = pins;
     }
 }
@@ -161,7 +155,7 @@ static void insert_lanes(struct jit *j, int reg, struct x86_mem m, int size, int
     int lanes = simt_jit_lanes(j, false), each = 16 / size, high = simt_jit_scratch(j);
     for (int l = 0; l < lanes; l++) {
         int to = l < each ? reg : high;
-        simt_jit_put_16(j, insert, 128, to, to, further(m, step * l), l % each);
+        simt_jit_put_16(j, insert, 128, to, to, x86_further(m, step * l), l % each);
     }
     if (lanes > each) /* words beyond the eight of a register */
         x86_evex(&j->x, (struct x86_vop){3, 1, 0, 0x38}, (struct x86_evex){.bits = 256, .imm = 1}, reg, reg, high);
@@ -177,7 +171,7 @@ static void permute_lanes(struct jit *j, int reg, struct x86_mem m, int size, in
     for (int l = 0; l < 16; l++)
         for (int b = 0; b < size; b++) order[4 * l + 4 - size + b] = (uint8_t)(step * l - low + b);
     simt_jit_load(j, reg, x86_at_label(x86_constant(&j->x, order)));
-    simt_jit_put_mem(j, permute, reg, reg, further(m, low));
+    simt_jit_put_mem(j, permute, reg, reg, x86_further(m, low));
     simt_jit_shift_by(j, false, is_signed ? SHIFT_SIGNED : SHIFT_RIGHT, reg, reg, 32 - 8 * size);
 }
 
@@ -200,7 +194,7 @@ void simt_jit_load_narrow(struct jit *j, int reg, struct x86_mem m, int size, in
         for (int b = 0; b < size; b++)
             order[4 * l + (is_signed ? 4 - size : 0) + b] = (uint8_t)(step * (l % 4) - low + b);
     for (int k = 0; k < simt_jit_lanes(j, false) / 4; k++) {
-        struct x86_mem from = further(m, 4 * step * k + low);
+        struct x86_mem from = x86_further(m, 4 * step * k + low);
         if (k)
             simt_jit_put_16(j, (struct x86_vop){3, 1, 0, 0x38}, j->bits, reg, reg, from, k);
         else

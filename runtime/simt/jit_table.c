@@ -2,7 +2,7 @@
  * slots they read and write. */
 #include <pthread.h>
 #include <string.h>
-#include "runtime/simt/jit_build.h"
+#include "runtime/simt/jit_known.h"
 
 #define EXACT(name, kind, op, detail, flags)                                                                           \
     {                                                                                                                  \

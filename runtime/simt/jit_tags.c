@@ -7,7 +7,7 @@ static const struct x86_vop xor_w = {1, 1, 0, 0xef}, add_w = {1, 1, 0, 0xfe}, ma
                             min_u = {2, 1, 0, 0x3b}, any_bit = {2, 1, 0, 0x17}, test_w = {2, 1, 0, 0x27},
                             any_lane = {1, 0, 0, 0x98};
 
-#define QUIET(member)   x86_at(REG_WORKER, (int32_t)offsetof(struct worker, quiet.member))
+#define QUIET(member)   OF_WORKER(quiet.member)
 #define TAGS(w, member) QUIET(tags[(w)->log].member)
 #define NOTE(member)    x86_at(RCX, (int32_t)offsetof(struct shared_note, member))
 
@@ -234,7 +234,7 @@ static void first_lanes(struct jit *j, const struct jit_words *w, int me)
     struct x86 *x = &j->x;
     int32_t who[16];
     for (int k = 0; k < 16; k++) who[k] = k >> w->shift;
-    x86_rm(x, ALU_MOV, false, RCX, x86_at(REG_WARP, (int32_t)offsetof(struct warp, index)));
+    x86_rm(x, ALU_MOV, false, RCX, OF_WARP(index));
     x86_shift_imm(x, SHIFT_LEFT, false, RCX, 5);
     x86_rm(x, ALU_ADD, false, RCX, QUIET(first));
     simt_jit_spread(j, false, me, RCX);

@@ -10,10 +10,6 @@ static struct x86_vop float_op(uint8_t opcode, bool wide)
 {
     return (struct x86_vop){1, wide, wide, opcode};
 }
-static struct x86_evex masked(int mask, int imm)
-{
-    return (struct x86_evex){.bits = 512, .mask = mask, .imm = imm};
-}
 
 /* ---- floats ---- */
 static int flushed_bit(const struct jit_place *p, int part)
@@ -75,10 +71,10 @@ static int extreme(struct jit *j, const struct jit_insn *n, int part)
     bool least = n->op == JF_MIN;
     int a = simt_jit_float(j, n, 0, part), b = simt_jit_float(j, n, 1, part), r = simt_jit_new_vector(j);
     simt_jit_put(j, float_op(least ? 0x5d : 0x5f, n->wide), r, a, b);
-    x86_evex(&j->x, float_op(0xc2, n->wide), masked(0, 0), 1, a, b);
-    x86_evex(&j->x, least ? (n->wide ? or_q : or_w) : (n->wide ? and_q : and_w), masked(1, -1), r, a, b);
-    x86_evex(&j->x, float_op(0xc2, n->wide), masked(0, 3), 1, b, b);
-    x86_evex(&j->x, float_op(0x10, n->wide), masked(1, -1), r, 0, a);
+    x86_evex(&j->x, float_op(0xc2, n->wide), simt_jit_masked(0, 0), 1, a, b);
+    x86_evex(&j->x, least ? (n->wide ? or_q : or_w) : (n->wide ? and_q : and_w), simt_jit_masked(1, -1), r, a, b);
+    x86_evex(&j->x, float_op(0xc2, n->wide), simt_jit_masked(0, 3), 1, b, b);
+    x86_evex(&j->x, float_op(0x10, n->wide), simt_jit_masked(1, -1), r, 0, a);
     return r;
 }
 
@@ -172,10 +168,10 @@ static int to_integer(struct jit *j, const struct jit_insn *n, int part)
     int most = simt_jit_equal(j, INT32_MAX, false), r = simt_jit_new_vector(j);
     if (n->detail != ROUND_TO_ZERO) simt_jit_round(j, n->detail, r, a);
     simt_jit_put(j, (struct x86_vop){1, 2, 0, 0x5b}, r, 0, n->detail == ROUND_TO_ZERO ? a : r);
-    x86_evex(&j->x, float_op(0xc2, false), masked(0, 0x1d), 1, a, limit);
-    x86_evex(&j->x, load, masked(1, -1), r, 0, most);
-    x86_evex(&j->x, float_op(0xc2, false), masked(0, 3), 1, a, a);
-    x86_evex(&j->x, xor_w, masked(1, -1), r, r, r);
+    x86_evex(&j->x, float_op(0xc2, false), simt_jit_masked(0, 0x1d), 1, a, limit);
+    x86_evex(&j->x, load, simt_jit_masked(1, -1), r, 0, most);
+    x86_evex(&j->x, float_op(0xc2, false), simt_jit_masked(0, 3), 1, a, a);
+    x86_evex(&j->x, xor_w, simt_jit_masked(1, -1), r, r, r);
     return r;
 }
 
@@ -264,7 +260,7 @@ static void compare_vectors(struct jit *j, const struct jit_insn *n, int reg, co
         int b =
             n->flushes ? simt_jit_float(j, n, 1, p) : simt_jit_operand(j, n->reads[1], p, moments ? moments + 1 : NULL);
         if (n->is_short) a = simt_jit_shifted(j, a), b = simt_jit_shifted(j, b);
-        x86_evex(&j->x, op, masked(0, n->detail), 1 + p, a, b);
+        x86_evex(&j->x, op, simt_jit_masked(0, n->detail), 1 + p, a, b);
         if (!moments) j->vector_pins = 0;
     }
     simt_jit_mask_to_gpr(j, reg, n->wide);
@@ -328,8 +324,8 @@ static void compare_ends(struct jit *j, const struct jit_insn *n, const struct j
 
 static bool is_of_numbers(const struct jit *j, const struct jit_insn *n)
 {
-    return n->op != JT_F && !n->is_short && form_is_uniform(j->places[n->reads[0]].form) &&
-           form_is_uniform(j->places[n->reads[1]].form);
+    return n->op != JT_F && !n->is_short && form_is_uniform(form_of_read(j, n, 0)) &&
+           form_is_uniform(form_of_read(j, n, 1));
 }
 
 bool simt_jit_is_test(const struct jit *j, const struct jit_insn *n)
@@ -344,7 +340,7 @@ bool simt_jit_is_test(const struct jit *j, const struct jit_insn *n)
 void simt_jit_test(struct jit *j, const struct jit_insn *n)
 {
     int a = simt_jit_scalar(j, n->reads[0], 0, RAX);
-    struct jit_form b = j->places[n->reads[1]].form;
+    struct jit_form b = form_of_read(j, n, 1);
     if (b.kind == FORM_CONST && b.step == (int32_t)b.step)
         x86_imm(&j->x, ALU_CMP, n->wide, a, (int32_t)b.step);
     else
@@ -368,7 +364,7 @@ void simt_jit_compare(struct jit *j, const struct jit_insn *n)
 {
     const struct insn *i = n->i;
     struct jit_form f[JIT_READS];
-    for (int k = 0; k < n->read_count; k++) f[k] = j->places[n->reads[k]].form;
+    for (int k = 0; k < n->read_count; k++) f[k] = form_of_read(j, n, k);
     struct jit_form result = simt_jit_form_of(j, n, f);
     int with = n->read_count > 2 ? simt_jit_predicate(j, n->reads[2]) : -1;
     int p[2] = {simt_jit_new_gpr(j), 0}, q[2] = {0, 0};
@@ -395,7 +391,7 @@ void simt_jit_predicates(struct jit *j, const struct jit_insn *n)
 {
     struct jit_form f[JIT_READS];
     if (!n->write_count) return;
-    for (int k = 0; k < n->read_count; k++) f[k] = j->places[n->reads[k]].form;
+    for (int k = 0; k < n->read_count; k++) f[k] = form_of_read(j, n, k);
     int a = simt_jit_predicate(j, n->reads[0]), b = n->read_count > 1 ? simt_jit_predicate(j, n->reads[1]) : a;
     int r[2] = {simt_jit_new_gpr(j), 0};
     x86_rr(&j->x, ALU_MOV, false, r[0], a);
@@ -424,7 +420,7 @@ void simt_jit_select(struct jit *j, const struct jit_insn *n)
 {
     const struct x86_vop to_mask = {1, 3, 0, 0x92}, shift = {3, 1, 0, 0x31}, blend = {2, 1, n->wide, 0x64};
     struct jit_form f[JIT_READS];
-    for (int k = 0; k < n->read_count; k++) f[k] = j->places[n->reads[k]].form;
+    for (int k = 0; k < n->read_count; k++) f[k] = form_of_read(j, n, k);
     struct jit_form result = simt_jit_form_of(j, n, f);
     if (form_is_scalar(result)) {
         select_numbers(j, n, result);
@@ -441,7 +437,7 @@ void simt_jit_select(struct jit *j, const struct jit_insn *n)
         int a = simt_jit_part(j, n->reads[0], p), b = simt_jit_part(j, n->reads[1], p);
         regs[p] = simt_jit_new_vector(j);
         if (p) x86_vex(&j->x, shift, 128, 2, 0, 1, 32 / parts * p);
-        x86_evex(&j->x, blend, masked(p ? 2 : 1, -1), regs[p], b, a);
+        x86_evex(&j->x, blend, simt_jit_masked(p ? 2 : 1, -1), regs[p], b, a);
         keep |= 1u << regs[p];
         j->vector_pins = keep;
     }

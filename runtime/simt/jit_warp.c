@@ -57,8 +57,8 @@ void simt_jit_repeat_loaded(struct jit *j, const struct jit_insn *n)
 void simt_jit_shuffle(struct jit *j, const struct jit_insn *n)
 {
     uint32_t from[SIMT_WARP];
-    uint32_t inside = shuffle_pattern(n->i->mode, (uint32_t)j->places[n->reads[1]].form.step,
-                                      (uint32_t)j->places[n->reads[2]].form.step, from);
+    uint32_t inside =
+        shuffle_pattern(n->i->mode, (uint32_t)form_of_read(j, n, 1).step, (uint32_t)form_of_read(j, n, 2).step, from);
     int regs[JIT_PARTS], p[2] = {0, 0}, w = 0;
     if (n->i->d2 != SLOT_SINK) {
         p[0] = simt_jit_new_gpr(j);

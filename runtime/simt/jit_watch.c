@@ -77,11 +77,6 @@ static void gather_group(struct jit *j, const struct jit_insn *n, struct group *
 }
 
 /* ---- bounds ---- */
-static struct x86_mem of_worker(size_t offset)
-{
-    return x86_at(REG_WORKER, (int32_t)offset);
-}
-
 /* Shared memory: leaves unless all lies in the variable that is meant, aligned. */
 static void check_window(struct jit *j, const struct jit_insn *n, int base, struct jit_form f, const struct group *g,
                          int leave)
@@ -105,7 +100,7 @@ static void check_window(struct jit *j, const struct jit_insn *n, int base, stru
         }
         x86_imm(x, ALU_CMP, true, RCX, (int32_t)room);
     } else {
-        x86_rm(x, ALU_MOV, false, RAX, of_worker(offsetof(struct worker, shared_bytes)));
+        x86_rm(x, ALU_MOV, false, RAX, OF_WORKER(shared_bytes));
         x86_imm(x, ALU_SUB, true, RAX, (int32_t)(start + bytes));
         x86_jump_if(x, CC_B, leave);
         x86_rr(x, ALU_CMP, true, RCX, RAX);
@@ -164,7 +159,7 @@ static bool find_words(const struct jit *j, const struct jit_insn *n, const int 
 static void pass_steady(struct jit *j, const struct jit_insn *n, int label)
 {
     if (!n->op || !j->function->steady || j->program->places[n->i - j->program->code].loose) return;
-    x86_mem_imm(&j->x, ALU_CMP, false, of_worker(offsetof(struct worker, quiet.steady)), 0);
+    x86_mem_imm(&j->x, ALU_CMP, false, OF_WORKER(quiet.steady), 0);
     x86_jump_if(&j->x, CC_NE, label);
 }
 
@@ -245,7 +240,7 @@ void simt_jit_call_quick(struct jit *j, const struct jit_insn *n, const int base
 void simt_jit_call_some(struct jit *j, const struct jit_insn *n, const int bases[2], struct jit_form f, uint64_t more,
                         int leave)
 {
-    x86_store(&j->x, false, x86_at(REG_WARP, (int32_t)offsetof(struct warp, parted)), REG_MASK);
+    x86_store(&j->x, false, OF_WARP(parted), REG_MASK);
     call_rows(j, n, bases, f, QUICK_SOME, more, leave);
 }
 
@@ -332,16 +327,16 @@ void simt_jit_meet(struct jit *j)
 {
     struct x86 *x = &j->x;
     int over = x86_label(x), ask = x86_label(x);
-    const struct x86_mem time = of_worker(offsetof(struct worker, quiet.time));
+    const struct x86_mem time = OF_WORKER(quiet.time);
     const uint32_t by_block[] = {j->times.now, j->times.since}, by_warp[] = {j->times.met, j->times.seen};
     x86_rm(x, ALU_MOV, false, RCX, time);
-    x86_rm(x, ALU_CMP, false, RCX, of_worker(offsetof(struct worker, quiet.meets)));
+    x86_rm(x, ALU_CMP, false, RCX, OF_WORKER(quiet.meets));
     x86_jump_if(x, CC_AE, ask);
     x86_imm(x, ALU_ADD, false, RCX, 1);
     x86_store(x, false, time, RCX);
-    x86_mem_imm(x, ALU_ADD, true, of_worker(offsetof(struct worker, quiet.me)), j->times.step);
-    x86_rm(x, ALU_MOV, true, RAX, of_worker(offsetof(struct worker, observed)));
-    x86_rm(x, ALU_MOV, false, RDX, x86_at(REG_WARP, (int32_t)offsetof(struct warp, index)));
+    x86_mem_imm(x, ALU_ADD, true, OF_WORKER(quiet.me), j->times.step);
+    x86_rm(x, ALU_MOV, true, RAX, OF_WORKER(observed));
+    x86_rm(x, ALU_MOV, false, RDX, OF_WARP(index));
     for (int k = 0; k < 2; k++) x86_store(x, false, x86_at(RAX, (int32_t)by_block[k]), RCX);
     x86_lea(x, true, RAX, (struct x86_mem){RAX, RDX, 2, 0, -1});
     for (int k = 0; k < 2; k++) x86_store(x, false, x86_at(RAX, (int32_t)by_warp[k]), RCX);
@@ -387,7 +382,7 @@ bool simt_jit_may_ask(const struct jit *j, const struct jit_insn *n)
 {
     const struct insn *i = n->i;
     bool later = !strncmp(j->program->places[i - j->program->code].opcode, "cp.async.", 9);
-    bool one_place = !j->zone && n->kind == JK_STORE && form_is_scalar(j->places[n->reads[0]].form);
+    bool one_place = !j->zone && n->kind == JK_STORE && form_is_scalar(form_of_read(j, n, 0));
     return !later && !one_place && n->op <= 1 &&
            (!n->op || j->function->steady || i->size * i->count >= 1 << unit_of(j, n)) &&
            !(i->flags & (F_FRAME | F_SPIN)) && i->space == (n->op ? PTX_SHARED : PTX_GLOBAL);
