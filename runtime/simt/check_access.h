@@ -51,7 +51,7 @@ enum event simt_check_access(struct simt_check *c, struct warp *w, const struct 
 /* For generated code: struct simt_observer. */
 bool simt_check_quick(struct warp *w, uint64_t pc, int64_t step, uint64_t first, uint64_t second, uint64_t more);
 
-/* ---- check_shared.c ---- */
+/* ---- check_unwritten.c ---- */
 /* Are they written that lanes m touch, bytes of each from a word on: in the window, of which the words are counted? */
 bool simt_words_written(const struct block *b, struct window w, const uint32_t *words, uint32_t m, uint32_t bytes);
 

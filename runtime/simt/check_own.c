@@ -18,8 +18,7 @@
 #include "runtime/simt/check_even.h"
 
 #define UNROLLED 16 /* a loop's body stands there so often, at most */
-
-#define FAMILIES 2 /* as of `a[i]` and `a[n - 1 - i]` */
+#define FAMILIES 2  /* as of `a[i]` and `a[n - 1 - i]` */
 
 struct stretch_of { /* what one instruction of an allocation touches beside the others, from `start` to below `end` */
     int64_t start, end;

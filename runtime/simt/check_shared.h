@@ -65,10 +65,13 @@ bool simt_parts_read(const struct access *a, uint32_t m);
 const struct unit *simt_parts_unit(const struct block *b, uint64_t at);
 /* Is it not known what the access means, and does a lane of m come to what has tags for less than words? */
 bool simt_parts_meet(const struct access *a, uint32_t m);
-/* Is all written that a variable holds? */
-bool simt_shared_whole(const struct block *b, const struct shared_variable *v);
-/* Has no word of it been read by several threads, none of them behind another? By the tags of this epoch. */
+/* Has no word of a variable been read by several threads, none of them behind another? By the tags of this epoch. */
 bool simt_shared_apart(const struct block *b, const struct shared_variable *v);
+/* check_unwritten.c: reports what lanes m read, or update, that nobody has written; and notes what they write. Is all
+ * written that a variable holds? */
+void simt_unwritten_read(const struct access *a, uint32_t m);
+void simt_unwritten_write(const struct access *a, uint32_t m);
+bool simt_shared_whole(const struct block *b, const struct shared_variable *v);
 /* Tells generated code which words all may read. */
 void simt_shared_quiet(struct block *b);
 bool simt_shared_new(struct block *b); /* false: no memory */
