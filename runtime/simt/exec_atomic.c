@@ -3,23 +3,12 @@
 #include <math.h>
 #include <string.h>
 #include "runtime/simt/exec.h"
+#include "runtime/simt/rounded.h"
 #include "runtime/simt/tally.h"
 
 enum { AT_ADD, AT_EXCH, AT_CAS, AT_MIN, AT_MAX, AT_AND, AT_OR, AT_XOR, AT_INC, AT_DEC };
 static const char *const names[] = {"add", "exch", "cas", "min", "max", "and", "or", "xor", "inc", "dec"};
 
-static float as_float(uint32_t v)
-{
-    float x;
-    memcpy(&x, &v, 4);
-    return x;
-}
-static uint32_t float_bits(float x)
-{
-    uint32_t v;
-    memcpy(&v, &x, 4);
-    return v;
-}
 static double as_double(uint64_t v)
 {
     double x;
@@ -55,7 +44,7 @@ static uint64_t apply(const struct insn *i, uint64_t old, uint64_t b, uint64_t c
     }
     switch (i->mode) {
     case AT_ADD:
-        if (t == PTX_F32) return float_bits(as_float((uint32_t)old) + as_float((uint32_t)b));
+        if (t == PTX_F32) return simt_float_bits(simt_as_float((uint32_t)old) + simt_as_float((uint32_t)b));
         if (t == PTX_F64) return double_bits(as_double(old) + as_double(b));
         return old + b;
     case AT_EXCH: return b;
@@ -216,7 +205,7 @@ ADD_OP(simt_op_add_64, uint64_t)
         }                                                                                                              \
         return finish(w, i, changed);                                                                                  \
     }
-REAL_OP(op_add_f32, uint32_t, float, as_float, float_bits)
+REAL_OP(op_add_f32, uint32_t, float, simt_as_float, simt_float_bits)
 REAL_OP(op_add_f64, uint64_t, double, as_double, double_bits)
 
 enum event simt_op_atomic_shared(char *R, const struct insn *i, uint32_t m, struct warp *w)

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 #include "runtime/simt/exec.h"
+#include "runtime/simt/rounded.h"
 
 #define OP(name) static enum event name(char *R, const struct insn *i, uint32_t m, struct warp *w)
 
@@ -14,24 +15,6 @@ static float *f32_at(char *R, uint32_t slot)
 static double *f64_at(char *R, uint32_t slot)
 {
     return (double *)(void *)(R + slot);
-}
-static float flush(float x)
-{
-    return fabsf(x) < 0x1p-126f ? copysignf(0, x) : x;
-}
-static float enter(const struct insn *i, float x)
-{
-    return i->flags & F_FTZ ? flush(x) : x;
-}
-static float leave(const struct insn *i, float x)
-{
-    if (i->flags & F_FTZ) x = flush(x);
-    if (i->flags & F_SAT) x = !(x > 0) ? 0 : x > 1 ? 1 : x;
-    return x;
-}
-static int rounding(const struct insn *i)
-{
-    return i->flags & F_RZ ? FE_TOWARDZERO : i->flags & F_RM ? FE_DOWNWARD : i->flags & F_RP ? FE_UPWARD : FE_TONEAREST;
 }
 
 /* Every operand is volatile, so that nothing is computed before or after the rounding mode is set. */
@@ -47,14 +30,14 @@ static int rounding(const struct insn *i)
     {                                                                                                                  \
         (void)w;                                                                                                       \
         int old = fegetround();                                                                                        \
-        fesetround(rounding(i));                                                                                       \
+        fesetround(simt_rounding(i));                                                                                  \
         EACH_LANE(l, m)                                                                                                \
         at(R, i->d)[l] = out(value_##name(in(at(R, i->a)[l]), in(at(R, i->b)[l]), in(at(R, i->c)[l])));                \
         fesetround(old);                                                                                               \
         return EV_NEXT;                                                                                                \
     }
-#define IN32(v)  enter(i, v)
-#define OUT32(v) leave(i, v)
+#define IN32(v)  simt_enter(i, v)
+#define OUT32(v) simt_leave(i, v)
 #define SAME(v)  (v)
 ROUNDED(add_f32, float, f32_at, IN32, OUT32, x + y)
 ROUNDED(sub_f32, float, f32_at, IN32, OUT32, x - y)
@@ -77,9 +60,9 @@ ROUNDED(rcp_f64, double, f64_at, SAME, SAME, 1 / x)
         (void)w;                                                                                                       \
         EACH_LANE(l, m)                                                                                                \
         {                                                                                                              \
-            float x = enter(i, f32_at(R, i->a)[l]), y = enter(i, f32_at(R, i->b)[l]);                                  \
+            float x = simt_enter(i, f32_at(R, i->a)[l]), y = simt_enter(i, f32_at(R, i->b)[l]);                        \
             (void)y;                                                                                                   \
-            f32_at(R, i->d)[l] = leave(i, expr);                                                                       \
+            f32_at(R, i->d)[l] = simt_leave(i, expr);                                                                  \
         }                                                                                                              \
         return EV_NEXT;                                                                                                \
     }
@@ -98,10 +81,11 @@ SIMPLE(cosine, cosf(x))
 SIMPLE(tangent_h, tanhf(x))
 SIMPLE(min_f32, extreme(i, x, y, false))
 SIMPLE(max_f32, extreme(i, x, y, true))
-SIMPLE(min_f32_3, extreme(i, extreme(i, x, y, false), enter(i, f32_at(R, i->c)[l]), false))
-SIMPLE(max_f32_3, extreme(i, extreme(i, x, y, true), enter(i, f32_at(R, i->c)[l]), true))
-SIMPLE(min_abs_f32_3, extreme(i, extreme(i, fabsf(x), fabsf(y), false), fabsf(enter(i, f32_at(R, i->c)[l])), false))
-SIMPLE(max_abs_f32_3, extreme(i, extreme(i, fabsf(x), fabsf(y), true), fabsf(enter(i, f32_at(R, i->c)[l])), true))
+SIMPLE(min_f32_3, extreme(i, extreme(i, x, y, false), simt_enter(i, f32_at(R, i->c)[l]), false))
+SIMPLE(max_f32_3, extreme(i, extreme(i, x, y, true), simt_enter(i, f32_at(R, i->c)[l]), true))
+SIMPLE(min_abs_f32_3,
+       extreme(i, extreme(i, fabsf(x), fabsf(y), false), fabsf(simt_enter(i, f32_at(R, i->c)[l])), false))
+SIMPLE(max_abs_f32_3, extreme(i, extreme(i, fabsf(x), fabsf(y), true), fabsf(simt_enter(i, f32_at(R, i->c)[l])), true))
 SIMPLE(copysign_f32, copysignf(y, x))
 
 static double flush64(double x)

@@ -2,21 +2,9 @@
 #include <math.h>
 #include <string.h>
 #include "runtime/simt/exec.h"
+#include "runtime/simt/rounded.h"
 
 #define OP(name) static enum event name(char *R, const struct insn *i, uint32_t m, struct warp *w)
-
-static float to_float(uint32_t bits)
-{
-    float f;
-    memcpy(&f, &bits, 4);
-    return f;
-}
-static uint32_t float_bits(float f)
-{
-    uint32_t bits;
-    memcpy(&bits, &f, 4);
-    return bits;
-}
 
 static const struct {
     int exponent, mantissa, bias;                      /* bits */
@@ -69,7 +57,7 @@ static uint8_t narrow_from(enum narrow_format f, float x, uint32_t flags)
 /* ue8m0: a power of two, 2^(code - 127), or NaN. */
 static uint8_t power_from(float x, uint32_t flags)
 {
-    uint32_t bits = float_bits(fabsf(x)), code = bits >> 23, rest = bits & 0x7fffff;
+    uint32_t bits = simt_float_bits(fabsf(x)), code = bits >> 23, rest = bits & 0x7fffff;
     if (isnan(x)) return 255;
     if (code == 255) return flags & F_SATFINITE ? 254 : 255;
     bool up = flags & F_RP && (code ? rest > 0 : rest > 0x400000);
@@ -94,8 +82,8 @@ static uint16_t to_half(enum narrow_format f, uint32_t code, uint32_t flags)
         (void)w;                                                                                                       \
         EACH_LANE(l, m)                                                                                                \
         {                                                                                                              \
-            uint32_t high = convert(to_float(u32_at(R, i->a)[l]), i->flags);                                           \
-            uint32_t low = convert(to_float(u32_at(R, i->b)[l]), i->flags);                                            \
+            uint32_t high = convert(simt_as_float(u32_at(R, i->a)[l]), i->flags);                                      \
+            uint32_t low = convert(simt_as_float(u32_at(R, i->b)[l]), i->flags);                                       \
             u32_at(R, i->d)[l] = high << (shift) | low;                                                                \
         }                                                                                                              \
         return EV_NEXT;                                                                                                \
@@ -138,8 +126,8 @@ static enum event pair_by_chance(char *R, const struct insn *i, uint32_t m, enum
             first = random >> (i->mode ? 24 : 16), second = random >> (i->mode ? 8 : 0);
         else
             first = second = random >> (i->mode ? 16 : 0);
-        uint32_t high = narrow_by_chance(format, to_float(u32_at(R, i->a)[l]), i->flags, first, count);
-        uint32_t low = narrow_by_chance(format, to_float(u32_at(R, i->b)[l]), i->flags, second, count);
+        uint32_t high = narrow_by_chance(format, simt_as_float(u32_at(R, i->a)[l]), i->flags, first, count);
+        uint32_t low = narrow_by_chance(format, simt_as_float(u32_at(R, i->b)[l]), i->flags, second, count);
         u32_at(R, i->d)[l] = high << width | low;
     }
     return EV_NEXT;

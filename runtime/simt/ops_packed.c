@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 #include "runtime/simt/exec.h"
+#include "runtime/simt/rounded.h"
 
 #define OP(name) static enum event name(char *R, const struct insn *i, uint32_t m, struct warp *w)
 
@@ -77,33 +78,21 @@ PACK(u16, 16, false)
 PACK(s16, 16, true)
 
 /* ---- floats ---- */
-static float flush(const struct insn *i, float x)
-{
-    return i->flags & F_FTZ && fabsf(x) < 0x1p-126f ? copysignf(0, x) : x;
-}
-static float clamp(const struct insn *i, float x)
-{
-    x = flush(i, x);
-    return i->flags & F_SAT ? (!(x > 0) ? 0 : x > 1 ? 1 : x) : x;
-}
-static int rounding(const struct insn *i)
-{
-    return i->flags & F_RZ ? FE_TOWARDZERO : i->flags & F_RM ? FE_DOWNWARD : i->flags & F_RP ? FE_UPWARD : FE_TONEAREST;
-}
+
 /* volatile keeps the sums between the changes of the rounding mode. */
 #define VALUE(name, expr)                                                                                              \
     static __attribute__((noinline)) float value_##name(const struct insn *i, float p, float q, float r)               \
     {                                                                                                                  \
-        volatile float x = flush(i, p), y = flush(i, q), z = flush(i, r);                                              \
+        volatile float x = simt_enter(i, p), y = simt_enter(i, q), z = simt_enter(i, r);                               \
         (void)z;                                                                                                       \
         volatile float v = (expr);                                                                                     \
-        return clamp(i, v);                                                                                            \
+        return simt_leave(i, v);                                                                                       \
     }                                                                                                                  \
     OP(name##_x2_float)                                                                                                \
     {                                                                                                                  \
         (void)w;                                                                                                       \
         int old = fegetround();                                                                                        \
-        fesetround(rounding(i));                                                                                       \
+        fesetround(simt_rounding(i));                                                                                  \
         EACH_LANE(l, m)                                                                                                \
         {                                                                                                              \
             float a[2], b[2], c[2];                                                                                    \
@@ -122,22 +111,16 @@ VALUE(mul, x *y)
 VALUE(fma, fmaf(x, y, z))
 
 /* The first operands are halves; the last one and the result are floats. */
-static float to_float(uint32_t bits)
-{
-    float f;
-    memcpy(&f, &bits, 4);
-    return f;
-}
 #define MIXED(name, widen, value)                                                                                      \
     OP(name)                                                                                                           \
     {                                                                                                                  \
         (void)w;                                                                                                       \
         int old = fegetround();                                                                                        \
-        fesetround(rounding(i));                                                                                       \
+        fesetround(simt_rounding(i));                                                                                  \
         EACH_LANE(l, m)                                                                                                \
         {                                                                                                              \
             uint32_t b = u32_at(R, i->b)[l];                                                                           \
-            float x = widen((uint16_t)u32_at(R, i->a)[l]), y = widen((uint16_t)b), last = to_float(b), r;              \
+            float x = widen((uint16_t)u32_at(R, i->a)[l]), y = widen((uint16_t)b), last = simt_as_float(b), r;         \
             (void)y, (void)last;                                                                                       \
             r = (value);                                                                                               \
             memcpy(&u32_at(R, i->d)[l], &r, 4);                                                                        \
@@ -148,7 +131,7 @@ static float to_float(uint32_t bits)
 #define MIXED_OPS(name, widen)                                                                                         \
     MIXED(add_##name, widen, value_add(i, x, last, 0))                                                                 \
     MIXED(sub_##name, widen, value_sub(i, x, last, 0))                                                                 \
-    MIXED(fma_##name, widen, value_fma(i, x, y, to_float(u32_at(R, i->c)[l])))
+    MIXED(fma_##name, widen, value_fma(i, x, y, simt_as_float(u32_at(R, i->c)[l])))
 MIXED_OPS(f16, simt_half_to)
 MIXED_OPS(bf16, simt_bfloat_to)
 

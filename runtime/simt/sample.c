@@ -3,23 +3,11 @@
 #include <math.h>
 #include <string.h>
 #include "runtime/simt/exec.h"
+#include "runtime/simt/rounded.h"
 #include "runtime/simt/sample.h"
 
 #define FAR   0x1p40 /* coordinates beyond are no other texels than this */
 #define STEPS 256    /* of a weight */
-
-static uint32_t float_bits(float x)
-{
-    uint32_t v;
-    memcpy(&v, &x, 4);
-    return v;
-}
-static float bits_float(uint32_t v)
-{
-    float x;
-    memcpy(&x, &v, 4);
-    return x;
-}
 
 static bool gives_floats(const struct simt_texture *t)
 {
@@ -42,16 +30,16 @@ static uint32_t read_channel(const struct simt_texture *t, const char *p, unsign
     switch (t->format) {
     case CU_AD_FORMAT_UNSIGNED_INT8:
         memcpy(&u8, p, 1);
-        if (t->srgb && !raw && channel < 3) return float_bits(linear_of_srgb((float)u8 / 255.0f));
-        return raw ? u8 : float_bits((float)u8 / 255.0f);
+        if (t->srgb && !raw && channel < 3) return simt_float_bits(linear_of_srgb((float)u8 / 255.0f));
+        return raw ? u8 : simt_float_bits((float)u8 / 255.0f);
     case CU_AD_FORMAT_SIGNED_INT8:
         memcpy(&u8, p, 1);
-        return raw ? (uint32_t)(int8_t)u8 : float_bits(fmaxf((float)(int8_t)u8 / 127.0f, -1.0f));
-    case CU_AD_FORMAT_UNSIGNED_INT16: memcpy(&u16, p, 2); return raw ? u16 : float_bits((float)u16 / 65535.0f);
+        return raw ? (uint32_t)(int8_t)u8 : simt_float_bits(fmaxf((float)(int8_t)u8 / 127.0f, -1.0f));
+    case CU_AD_FORMAT_UNSIGNED_INT16: memcpy(&u16, p, 2); return raw ? u16 : simt_float_bits((float)u16 / 65535.0f);
     case CU_AD_FORMAT_SIGNED_INT16:
         memcpy(&u16, p, 2);
-        return raw ? (uint32_t)(int16_t)u16 : float_bits(fmaxf((float)(int16_t)u16 / 32767.0f, -1.0f));
-    case CU_AD_FORMAT_HALF: memcpy(&u16, p, 2); return float_bits(simt_half_to(u16));
+        return raw ? (uint32_t)(int16_t)u16 : simt_float_bits(fmaxf((float)(int16_t)u16 / 32767.0f, -1.0f));
+    case CU_AD_FORMAT_HALF: memcpy(&u16, p, 2); return simt_float_bits(simt_half_to(u16));
     default: memcpy(&u32, p, 4); return u32; /* 32-bit integers are never normalised */
     }
 }
@@ -67,14 +55,14 @@ static void read_texel(const struct simt_texture *t, int64_t x, int64_t y, int64
         if (c < t->channels)
             out[c] = read_channel(t, p + (size_t)c * size, c);
         else
-            out[c] = c < 3 ? 0 : floats ? float_bits(1.0f) : 1;
+            out[c] = c < 3 ? 0 : floats ? simt_float_bits(1.0f) : 1;
     }
 }
 
 static void read_border(const struct simt_texture *t, uint32_t out[4])
 {
     bool floats = gives_floats(t);
-    for (int c = 0; c < 4; c++) out[c] = floats ? float_bits(t->border[c]) : (uint32_t)(int32_t)t->border[c];
+    for (int c = 0; c < 4; c++) out[c] = floats ? simt_float_bits(t->border[c]) : (uint32_t)(int32_t)t->border[c];
 }
 
 /* ---- coordinates ---- */
@@ -178,9 +166,9 @@ void simt_texture_sample(const struct simt_texture *t, const float c[3], uint32_
         if (weight == 0) continue; /* so that it does not matter what lies there */
         fetch(t, right ? f[0].second : f[0].first, below ? f[1].second : f[1].first, behind ? f[2].second : f[2].first,
               texel, seen);
-        for (int k = 0; k < 4; k++) sum[k] += weight * bits_float(texel[k]);
+        for (int k = 0; k < 4; k++) sum[k] += weight * simt_as_float(texel[k]);
     }
-    for (int k = 0; k < 4; k++) out[k] = float_bits(sum[k]);
+    for (int k = 0; k < 4; k++) out[k] = simt_float_bits(sum[k]);
 }
 
 void simt_texture_index(const struct simt_texture *t, const int32_t c[3], uint32_t layer, uint32_t out[4],
