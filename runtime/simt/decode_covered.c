@@ -28,18 +28,11 @@ struct covering {
     bool *in; /* by instruction: on all ways to it the place at hand was touched since the last barrier */
 };
 
-static const struct ptx_operand *address_of(const struct ptx_insn *in)
-{
-    for (size_t k = 0; k < in->operand_count; k++)
-        if (in->operands[k].kind == PTX_OP_ADDRESS) return &in->operands[k];
-    return NULL;
-}
-
 /* How much a load or store of shared memory touches; 0: it is none. */
 static int bytes_of(const struct ptx_insn *in)
 {
     bool moves = !strcmp(in->opcode, "ld") || !strcmp(in->opcode, "st");
-    if (!moves || !in->mod_count || !ptx_has_mod_like(in, "shared") || !address_of(in)) return 0;
+    if (!moves || !in->mod_count || !ptx_has_mod_like(in, "shared") || !ptx_address(in)) return 0;
     int count = ptx_has_mod_like(in, "v2") ? 2 : ptx_has_mod_like(in, "v4") ? 4 : 1;
     const char *type = in->mods[in->mod_count - 1];
     int bits = *type ? atoi(type + 1) : 0;
@@ -48,7 +41,7 @@ static int bytes_of(const struct ptx_insn *in)
 
 static bool same_place(const struct covering *c, size_t a, size_t b)
 {
-    const struct ptx_operand *x = address_of(&c->f->insns[a]), *y = address_of(&c->f->insns[b]);
+    const struct ptx_operand *x = ptx_address(&c->f->insns[a]), *y = ptx_address(&c->f->insns[b]);
     bool symbol = x->symbol && y->symbol ? !strcmp(x->symbol, y->symbol) : x->symbol == y->symbol;
     return symbol && x->reg == y->reg && x->imm == y->imm && c->steps[a].bytes == c->steps[b].bytes;
 }
@@ -102,7 +95,7 @@ static bool clear(const struct covering *c, size_t to)
 
 static void follow(const struct covering *c, int place)
 {
-    int reg = address_of(&c->f->insns[place])->reg;
+    int reg = ptx_address(&c->f->insns[place])->reg;
     memset(c->in, 1, c->f->insn_count * sizeof *c->in);
     c->in[0] = false;
     for (bool changed = true; changed;) {

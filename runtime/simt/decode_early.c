@@ -77,19 +77,12 @@ static bool is_tested_behind(const struct ptx_func *f, size_t at, const struct r
     return false;
 }
 
-static bool begins_block(const struct ptx_func *f, size_t at)
-{
-    for (size_t k = 0; k < f->label_count; k++)
-        if (f->labels[k].insn == at) return true;
-    return false;
-}
-
 /* Is the quotient used where the division is, by more than what chooses or passes it on? */
 static bool is_used_there(const struct ptx_func *f, size_t at)
 {
     static const char *const passes[] = {"mov", "cvt"}, *const ends[] = {"bra", "brx", "ret", "exit", "trap", "call"};
     struct registers quotient = {.items = {result_of(&f->insns[at])}, .count = 1};
-    for (size_t k = at + 1; k < f->insn_count && !begins_block(f, k); k++) {
+    for (size_t k = at + 1; k < f->insn_count && !ptx_has_label(f, k); k++) {
         const struct ptx_insn *in = &f->insns[k];
         if (uses(in, 0, &quotient)) {
             if (ONE_OF(in->opcode, passes) && uses(in, 1, &quotient))

@@ -183,21 +183,6 @@ struct touch {                                          /* of shared memory, by 
     int variable;                                       /* VARIABLES of them and DYNAMIC; -1: it is not known */
 };
 
-static bool has_address(const struct ptx_insn *in)
-{
-    for (size_t k = 0; k < in->operand_count; k++)
-        if (in->operands[k].kind == PTX_OP_ADDRESS) return true;
-    return false;
-}
-
-static bool is_in(const char *const *list, size_t count, const char *word)
-{
-    for (size_t k = 0; k < count; k++)
-        if (!strcmp(list[k], word)) return true;
-    return false;
-}
-#define IS_IN(list, word) is_in(list, sizeof(list) / sizeof *(list), word)
-
 /* False: what it does goes on behind it, is done by others, or is not known. */
 static bool read_touch(struct decoder *d, const struct ptx_insn *in, struct touch *t)
 {
@@ -206,11 +191,11 @@ static bool read_touch(struct decoder *d, const struct ptx_insn *in, struct touc
     const char *const elsewhere[] = {"global", "local", "param", "const"};
     *t = (struct touch){TOUCH_NOT, -1};
     if (!strcmp(in->opcode, "call")) return simt_is_harmless_call(in);
-    if (!has_address(in) || IS_IN(none, in->opcode)) return true;
+    if (!ptx_address(in) || ONE_OF(in->opcode, none)) return true;
     for (size_t k = 0; k < sizeof elsewhere / sizeof *elsewhere; k++)
         if (ptx_has_mod_like(in, elsewhere[k])) return strncmp(in->opcode, "cp", 2) != 0;
-    bool atomic = IS_IN(atomics, in->opcode);
-    if ((!atomic && !IS_IN(moves, in->opcode)) || ptx_has_mod_like(in, "async")) return false;
+    bool atomic = ONE_OF(in->opcode, atomics);
+    if ((!atomic && !ONE_OF(in->opcode, moves)) || ptx_has_mod_like(in, "async")) return false;
     int n = simt_origin_of_first(d, in) - SHARED_ORIGIN;
     if (n >= 0 && !d->program->shared[n].bytes)
         n = DYNAMIC;

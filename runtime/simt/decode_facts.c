@@ -18,30 +18,16 @@ struct facts {
     uint32_t count;
 };
 
-static bool is_label(const struct ptx_func *f, size_t insn)
-{
-    for (size_t k = 0; k < f->label_count; k++)
-        if (f->labels[k].insn == insn) return true;
-    return false;
-}
-
-static bool writes(const struct ptx_operand *o, int reg)
-{
-    bool any = o->kind == PTX_OP_REG && o->reg == reg;
-    for (size_t k = 0; k < o->item_count; k++) any |= writes(&o->items[k], reg);
-    return any;
-}
-
 /* Is the register at `to` what it was at `from`, a few instructions before? */
 static bool is_same(const struct facts *t, int reg, size_t from, size_t to)
 {
     if (simt_defined_once(t->d, reg)) return true;
     for (size_t k = from; k < to; k++) {
         const struct ptx_insn *in = &t->f->insns[k];
-        if (ptx_is(in, "bra") || ptx_is(in, "brx") || (k > from && is_label(t->f, k))) return false;
-        if (in->operand_count && writes(&in->operands[0], reg)) return false;
+        if (ptx_is(in, "bra") || ptx_is(in, "brx") || (k > from && ptx_has_label(t->f, k))) return false;
+        if (simt_writes(in, reg)) return false;
     }
-    return from <= to && !is_label(t->f, to);
+    return from <= to && !ptx_has_label(t->f, to);
 }
 
 /* Are terms one, or the same number? Each number that stands somewhere is a term of its own. */
@@ -157,9 +143,9 @@ static bool flow(struct facts *t, size_t k)
 {
     const struct ptx_insn *in = &t->f->insns[k];
     uint64_t out = t->in[k], taken = out, on = out;
-    bool changed = false, jumps = ptx_is(in, "bra"), leaves = jumps || ptx_is(in, "ret") || ptx_is(in, "exit");
-    for (uint32_t n = 0; n < t->count && in->operand_count && !jumps; n++)
-        if (writes(&in->operands[0], t->reg[n])) on &= ~(UINT64_C(1) << n);
+    bool changed = false, jumps = ptx_is(in, "bra"), leaves = ptx_leaves(in);
+    for (uint32_t n = 0; n < t->count && !jumps; n++)
+        if (simt_writes(in, t->reg[n])) on &= ~(UINT64_C(1) << n);
     if (leaves && in->guard >= 0) {
         taken |= follows(t, in->guard, !in->guard_negate, k, 0);
         on |= follows(t, in->guard, in->guard_negate, k, 0);

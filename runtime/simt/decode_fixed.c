@@ -11,11 +11,9 @@
 static bool is_elsewhere(const struct ptx_insn *in)
 {
     static const char *const others[] = {"shared", "local", "param", "const"};
-    bool has_address = false;
     for (size_t k = 0; k < sizeof others / sizeof *others; k++)
         if (ptx_has_mod_like(in, others[k])) return false;
-    for (size_t k = 0; k < in->operand_count; k++) has_address |= in->operands[k].kind == PTX_OP_ADDRESS;
-    return has_address;
+    return ptx_address(in);
 }
 
 static bool is_plain_load(const struct ptx_insn *in)

@@ -51,11 +51,6 @@ bool simt_writes(const struct ptx_insn *in, int reg)
 }
 
 /* ---- blocks ---- */
-static bool leaves(const struct ptx_insn *in)
-{
-    return ptx_is(in, "bra") || ptx_is(in, "ret") || ptx_is(in, "exit");
-}
-
 static bool can_follow(const struct ptx_func *f)
 {
     bool back = false;
@@ -85,7 +80,7 @@ static void number_blocks(const struct ptx_func *f, struct flow *w)
 {
     w->block_of[0] = 1;
     for (size_t k = 0; k < f->insn_count; k++) {
-        if (leaves(&f->insns[k])) w->block_of[k + 1] = 1;
+        if (ptx_leaves(&f->insns[k])) w->block_of[k + 1] = 1;
         if (ptx_is(&f->insns[k], "bra")) w->block_of[f->insns[k].operands[0].imm] = 1;
     }
     for (size_t k = 0; k < f->insn_count; k++) {
@@ -109,7 +104,7 @@ static bool make_blocks(struct decoder *d)
     for (size_t k = d->f->insn_count; k-- > 0;) block_at(d, w->block_of[k])->first = (uint32_t)k;
     for (uint32_t b = 0; b < w->count; b++) {
         const struct ptx_insn *last = &d->f->insns[end_of(d, b) - 1];
-        bool stops = leaves(last) && last->guard < 0;
+        bool stops = ptx_leaves(last) && last->guard < 0;
         *block_at(d, b) =
             (struct flow_block){.first = block_at(d, b)->first,
                                 .next = stops ? NO_BLOCK : w->block_of[end_of(d, b)],

@@ -236,20 +236,13 @@ static bool keep_choices(struct steady *s)
 }
 
 /* ---- what matters ---- */
-static bool has_address(const struct ptx_insn *in)
-{
-    for (size_t k = 0; k < in->operand_count; k++)
-        if (in->operands[k].kind == PTX_OP_ADDRESS) return true;
-    return false;
-}
-
 /* Memory: 1 shared, by plain loads and stores; 0 elsewhere; -1 anything else. */
 static int memory_of(const struct ptx_insn *in)
 {
     static const char *const plain[] = {"ld", "st"}, *const elsewhere[] = {"ld", "st", "atom", "red", "prefetch"};
     static const char *const strong[] = {"volatile", "relaxed", "acquire", "release", "mmio"};
     bool shared = ptx_has_mod_like(in, "shared");
-    if (!has_address(in)) return 0;
+    if (!ptx_address(in)) return 0;
     for (size_t k = 0; shared && k < sizeof strong / sizeof *strong; k++)
         if (ptx_has_mod_like(in, strong[k])) return -1;
     if (shared) return ONE_OF(in->opcode, plain) && !ptx_has_mod_like(in, "async") ? 1 : -1;
@@ -286,7 +279,7 @@ static bool begin(struct steady *s, size_t k)
         if (s->may_differ && s->may_differ[k]) return true;
         for (size_t o = 0; o < in->operand_count; o++)
             if (in->operands[o].kind == PTX_OP_ADDRESS) visit(s, &in->operands[o], need);
-    } else if (!ONE_OF(in->opcode, ends) && !(s->even && has_address(in) && ptx_has_mod_like(in, "global"))) {
+    } else if (!ONE_OF(in->opcode, ends) && !(s->even && ptx_address(in) && ptx_has_mod_like(in, "global"))) {
         return true;
     }
     s->matters[k] = true;

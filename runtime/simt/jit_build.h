@@ -135,11 +135,8 @@ void simt_jit_wide_constant(struct jit *j, int reg, uint64_t value, bool wide);
 
 /* ---- jit_vector.c, jit_warp.c, jit_numbers.c, jit_integer.c, jit_memory.c, jit_watch.c, jit_tags.c, jit_lines.c,
  * jit_gather.c: one instruction ---- */
-struct x86_evex simt_jit_full(void);                          /* 512 bits, no mask */
-void simt_jit_mask_to_gpr(struct jit *j, int reg, bool wide); /* mask registers 1 to 2 or 4, a part each */
+struct x86_evex simt_jit_full(void); /* 512 bits, no mask */
 void simt_jit_vector(struct jit *j, const struct jit_insn *n);
-/* Will simt_jit_float be another register than the slot's own? */
-bool simt_jit_must_flush(const struct jit *j, const struct jit_insn *n, int read, int part);
 int simt_jit_float(struct jit *j, const struct jit_insn *n, int read, int part); /* an operand, as n wants it */
 void simt_jit_compare(struct jit *j, const struct jit_insn *n);
 /* Do the first lane and the last tell how all of them compare? f: of both operands. */

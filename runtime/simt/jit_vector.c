@@ -17,7 +17,8 @@ static int flushed_bit(const struct jit_place *p, int part)
     return form_is_uniform(p->form) ? 1 : 1 << part;
 }
 
-bool simt_jit_must_flush(const struct jit *j, const struct jit_insn *n, int read, int part)
+/* Will simt_jit_float be another register than the slot's own? */
+static bool must_flush(const struct jit *j, const struct jit_insn *n, int read, int part)
 {
     const struct jit_place *p = &j->places[n->reads[read]];
     uint32_t constant = (uint32_t)p->form.step & INT32_MAX;
@@ -29,7 +30,7 @@ int simt_jit_float(struct jit *j, const struct jit_insn *n, int read, int part)
 {
     uint16_t slot = n->reads[read];
     int a = simt_jit_part(j, slot, part), r = a;
-    if (!simt_jit_must_flush(j, n, read, part)) return a;
+    if (!must_flush(j, n, read, part)) return a;
     if (simt_jit_may_flush(j, n, slot))
         j->places[slot].flushed |= (uint8_t)flushed_bit(&j->places[slot], part);
     else
@@ -41,7 +42,7 @@ int simt_jit_float(struct jit *j, const struct jit_insn *n, int read, int part)
 /* The register of an operand that may be overwritten; -1: it must be kept. */
 static int take_float(struct jit *j, const struct jit_insn *n, int read, int part, int reg)
 {
-    return simt_jit_must_flush(j, n, read, part) ? reg : simt_jit_take_part(j, n, read, part);
+    return must_flush(j, n, read, part) ? reg : simt_jit_take_part(j, n, read, part);
 }
 
 static int fused(struct jit *j, const struct jit_insn *n, int part)
@@ -228,7 +229,8 @@ void simt_jit_vector(struct jit *j, const struct jit_insn *n)
 }
 
 /* ---- predicates ---- */
-void simt_jit_mask_to_gpr(struct jit *j, int reg, bool wide)
+/* Of mask registers 1 to 2 or 4, which have a part each. */
+static void mask_to_gpr(struct jit *j, int reg, bool wide)
 {
     const struct x86_vop join_bytes = {1, 1, 0, 0x4b}, join_words = {1, 0, 0, 0x4b}, to_gpr = {1, 3, 0, 0x93};
     if (wide) {
@@ -263,7 +265,7 @@ static void compare_vectors(struct jit *j, const struct jit_insn *n, int reg, co
         x86_evex(&j->x, op, simt_jit_masked(0, n->detail), 1 + p, a, b);
         if (!moments) j->vector_pins = 0;
     }
-    simt_jit_mask_to_gpr(j, reg, n->wide);
+    mask_to_gpr(j, reg, n->wide);
 }
 
 enum x86_condition simt_jit_condition(const struct jit_insn *n)

@@ -166,11 +166,30 @@ static inline bool ptx_is(const struct ptx_insn *in, const char *opcode)
 {
     return *in->opcode == *opcode && !strcmp(in->opcode, opcode); /* asked of all instructions on a way */
 }
+/* May something else than what stands behind it come next? */
+static inline bool ptx_leaves(const struct ptx_insn *in)
+{
+    return ptx_is(in, "bra") || ptx_is(in, "ret") || ptx_is(in, "exit");
+}
 /* Has it a modifier that begins so? */
 static inline bool ptx_has_mod_like(const struct ptx_insn *in, const char *start)
 {
     for (size_t k = 0; k < in->mod_count; k++)
         if (!strncmp(in->mods[k], start, strlen(start))) return true;
+    return false;
+}
+/* The first operand that is an address; NULL: none. */
+static inline const struct ptx_operand *ptx_address(const struct ptx_insn *in)
+{
+    for (size_t k = 0; k < in->operand_count; k++)
+        if (in->operands[k].kind == PTX_OP_ADDRESS) return &in->operands[k];
+    return NULL;
+}
+/* Does a label stand before the instruction? */
+static inline bool ptx_has_label(const struct ptx_func *f, size_t insn)
+{
+    for (size_t k = 0; k < f->label_count; k++)
+        if (f->labels[k].insn == insn) return true;
     return false;
 }
 /* Is the word in the list, an array? */

@@ -5,23 +5,16 @@
 #include "runtime/simt/ptx_eager.h"
 
 /* ---- instructions ---- */
-static bool mentions(const struct ptx_operand *o, int reg)
-{
-    bool any = (o->kind == PTX_OP_REG || o->kind == PTX_OP_ADDRESS) && o->reg == reg;
-    for (size_t k = 0; k < o->item_count; k++) any |= mentions(&o->items[k], reg);
-    return any;
-}
-
 bool ptx_writes(const struct ptx_insn *in, int reg)
 {
-    return in->operand_count && in->operands[0].kind != PTX_OP_ADDRESS && mentions(&in->operands[0], reg);
+    return in->operand_count && in->operands[0].kind != PTX_OP_ADDRESS && ptx_mentions(&in->operands[0], reg);
 }
 
 bool ptx_reads(const struct ptx_insn *in, int reg)
 {
     bool any = in->guard == reg ||
-               (in->operand_count && in->operands[0].kind == PTX_OP_ADDRESS && mentions(&in->operands[0], reg));
-    for (size_t k = 1; k < in->operand_count; k++) any |= mentions(&in->operands[k], reg);
+               (in->operand_count && in->operands[0].kind == PTX_OP_ADDRESS && ptx_mentions(&in->operands[0], reg));
+    for (size_t k = 1; k < in->operand_count; k++) any |= ptx_mentions(&in->operands[k], reg);
     return any;
 }
 
@@ -234,8 +227,8 @@ bool ptx_comes_of_early(const struct eager *e, int reg)
 const struct ptx_operand *ptx_chosen_by(const struct eager *e, const struct ptx_insn *in, int reg, bool *negate)
 {
     const struct ptx_operand *o = in->operands, *by;
-    bool first = mentions(&o[1], reg);
-    if (in->operand_count < 3 || first == mentions(&o[2], reg)) return NULL;
+    bool first = ptx_mentions(&o[1], reg);
+    if (in->operand_count < 3 || first == ptx_mentions(&o[2], reg)) return NULL;
     if (ptx_is(in, "selp") && in->operand_count == 4) {
         by = &o[3];
         *negate = by->negate ^ !first;

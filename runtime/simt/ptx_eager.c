@@ -37,19 +37,12 @@ bool ptx_may_be_early(const struct eager *e, const struct ptx_insn *in)
 }
 
 /* ---- predicates before the load ---- */
-static bool begins_block(const struct ptx_func *f, size_t at)
-{
-    for (size_t k = 0; k < f->label_count; k++)
-        if (f->labels[k].insn == at) return true;
-    return false;
-}
-
 /* Behind the last instruction that may change places with the load, and with those between. */
 static size_t end_of_reach(const struct eager *e)
 {
     const struct ptx_func *f = e->f;
     size_t k = e->load + 1;
-    while (k < f->insn_count && k - e->load < FARTHEST && !begins_block(f, k) &&
+    while (k < f->insn_count && k - e->load < FARTHEST && !ptx_has_label(f, k) &&
            (ptx_computes(&f->insns[k]) || ptx_is_plain_load(&f->insns[k])))
         k++;
     return k;

@@ -53,7 +53,8 @@ bool ptx_skip_statement(struct ptx_parser *p)
     return ptx_next(p);
 }
 
-bool ptx_skip_group(struct ptx_parser *p, char open, char close)
+/* Something in parentheses or braces, with what is nested in it. */
+static bool skip_group(struct ptx_parser *p, char open, char close)
 {
     size_t depth = 0;
     do {
@@ -354,7 +355,7 @@ static bool read_tuning(struct ptx_parser *p, struct ptx_func *f)
         if (!ptx_next(p)) return false;
         uint64_t n;
         if (pragma && !ptx_skip_statement(p)) return false;
-        if (attribute && !ptx_skip_group(p, '(', ')')) return false;
+        if (attribute && !skip_group(p, '(', ')')) return false;
         if (dims && !take_dimensions(p, dims)) return false;
         if (one) {
             if (!ptx_take_int(p, INT32_MAX, &n)) return false;
@@ -386,7 +387,7 @@ static bool read_function(struct ptx_parser *p, bool is_entry, bool is_extern, b
     p->scope_parent[p->scope_count++] = -1;
     while (ptx_is_dot(p, "attribute") || ptx_is_dot(p, "noreturn")) {
         bool list = ptx_is_dot(p, "attribute");
-        if (!ptx_next(p) || (list && !ptx_skip_group(p, '(', ')'))) return false;
+        if (!ptx_next(p) || (list && !skip_group(p, '(', ')'))) return false;
     }
     if (ptx_is_char(p, '(') && !read_params(p, &f.returns, &f.return_count)) return false;
     if (p->token.kind != TOKEN_NAME) return ptx_expected(p, "a function's name");
@@ -396,7 +397,7 @@ static bool read_function(struct ptx_parser *p, bool is_entry, bool is_extern, b
     if (ptx_is_char(p, '(') && !read_params(p, &f.params, &f.param_count)) return false;
     if (!read_tuning(p, &f)) return false;
     const struct ptx_func *other = name->func >= 0 && m->funcs[name->func].has_body ? &m->funcs[name->func] : NULL;
-    if (other && is_weak && ptx_is_char(p, '{')) return ptx_skip_group(p, '{', '}');
+    if (other && is_weak && ptx_is_char(p, '{')) return skip_group(p, '{', '}');
     if (ptx_accept(p, '{')) {
         f.has_body = true;
         if (other && !other->is_weak) return ptx_fail(p, "'%s' is defined twice", f.name);
@@ -472,7 +473,7 @@ static bool read_section(struct ptx_parser *p)
         if (p->token.kind == TOKEN_END) return ptx_expected(p, "'{'");
         if (!ptx_next(p)) return false;
     }
-    return ptx_skip_group(p, '{', '}');
+    return skip_group(p, '{', '}');
 }
 
 /* .alias f, g; f was declared, g may come later. */

@@ -165,8 +165,6 @@ enum ptx_type ptx_type_token(const struct ptx_parser *p); /* of a TOKEN_DOT, els
 bool ptx_location(struct ptx_parser *p);                  /* .loc, already taken */
 bool ptx_pragma(struct ptx_parser *p);                    /* .pragma in a function, already taken */
 bool ptx_skip_statement(struct ptx_parser *p);            /* up to and with the ';' */
-/* Something in parentheses or braces, with what is nested in it. */
-bool ptx_skip_group(struct ptx_parser *p, char open, char close);
 
 /* ---- ptx_body.c ---- */
 bool ptx_body(struct ptx_parser *p); /* p->func, from after its '{' to its '}' */

@@ -40,13 +40,6 @@ static bool within(const struct loop *l, size_t insn)
 }
 
 /* ---- what instructions do with a register ---- */
-static bool mentions(const struct ptx_operand *o, int reg)
-{
-    bool any = (o->kind == PTX_OP_REG || o->kind == PTX_OP_ADDRESS) && o->reg == reg;
-    for (size_t k = 0; k < o->item_count; k++) any |= mentions(&o->items[k], reg);
-    return any;
-}
-
 bool ptx_overwrites(const struct ptx_insn *in)
 {
     static const char *const opcodes[] = {
@@ -65,14 +58,14 @@ static bool sets(const struct ptx_insn *in, int reg)
     if (!in->operand_count || to->kind != PTX_OP_REG || to->reg != reg || to->select || !ptx_overwrites(in))
         return false;
     bool reads = false;
-    for (size_t k = 1; k < in->operand_count; k++) reads |= mentions(&in->operands[k], reg);
+    for (size_t k = 1; k < in->operand_count; k++) reads |= ptx_mentions(&in->operands[k], reg);
     return !reads;
 }
 
 static bool touches(const struct ptx_insn *in, int reg)
 {
     bool any = in->guard == reg;
-    for (size_t k = 0; k < in->operand_count; k++) any |= mentions(&in->operands[k], reg);
+    for (size_t k = 0; k < in->operand_count; k++) any |= ptx_mentions(&in->operands[k], reg);
     return any;
 }
 
@@ -116,7 +109,7 @@ static bool rides(const struct ptx_func *f, const struct loop *l, int reg)
     size_t count = 0;
     for (size_t k = l->first; k <= l->last; k++) {
         const struct ptx_insn *in = &f->insns[k];
-        if (in->operand_count && mentions(&in->operands[0], reg) && in->operands[0].kind != PTX_OP_ADDRESS) {
+        if (in->operand_count && ptx_mentions(&in->operands[0], reg) && in->operands[0].kind != PTX_OP_ADDRESS) {
             if (!adds(in, reg)) return false;
             count++;
         }

@@ -2,6 +2,13 @@
 #include <string.h>
 #include "runtime/simt/ptx_walk.h"
 
+bool ptx_mentions(const struct ptx_operand *o, int reg)
+{
+    bool any = (o->kind == PTX_OP_REG || o->kind == PTX_OP_ADDRESS) && o->reg == reg;
+    for (size_t k = 0; k < o->item_count; k++) any |= ptx_mentions(&o->items[k], reg);
+    return any;
+}
+
 bool ptx_each_body(struct ptx_module *m, struct rt_error *e, bool kernels_alone,
                    bool (*change)(struct ptx_parser *p, struct ptx_func *f))
 {

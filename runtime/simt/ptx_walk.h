@@ -17,8 +17,11 @@ static inline size_t ptx_target_of(const struct ptx_insn *in)
 }
 static inline bool ptx_goes_on(const struct ptx_insn *in) /* may what stands behind it come next? */
 {
-    return in->guard >= 0 || !(ptx_is(in, "bra") || ptx_is(in, "ret") || ptx_is(in, "exit"));
+    return in->guard >= 0 || !ptx_leaves(in);
 }
+
+/* Does the operand name the register, or one of its items? */
+bool ptx_mentions(const struct ptx_operand *o, int reg);
 
 /* Changes the bodies of a module's functions, or of its kernels alone, one after the other, until that fails. */
 bool ptx_each_body(struct ptx_module *m, struct rt_error *e, bool kernels_alone,
