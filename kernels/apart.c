@@ -10,11 +10,6 @@ size_t kn_apart_count(void)
     return runs;
 }
 
-static int arity_of(const struct kn_node *n)
-{
-    return n->kind == KN_NODE_OP ? kn_ops[n->op].arity : n->kind == KN_NODE_CONVERT ? 1 : 0;
-}
-
 /* The values of a program's nodes. */
 struct values {
     const struct kn_program *program;
@@ -29,7 +24,7 @@ static void single(const struct values *v, int i, struct kn_program *p)
     const struct kn_node *n = &v->program->nodes[i];
     struct kn_node op = *n;
     kn_program_start(p);
-    for (int k = 0; k < arity_of(n); k++) {
+    for (int k = 0; k < kn_node_arity(n); k++) {
         const struct kn_node *arg = &v->program->nodes[n->args[k]];
         struct kn_node *to = &p->nodes[p->count];
         *to = *arg;
@@ -50,7 +45,7 @@ static void start(const struct kn_program *p, struct values *v)
         v->of[i] = n->kind == KN_NODE_ARRAY ? p->arrays[n->leaf] : NULL;
         v->made[i].storage = NULL;
         v->last_use[i] = i;
-        for (int k = 0; k < arity_of(n); k++) v->last_use[n->args[k]] = i;
+        for (int k = 0; k < kn_node_arity(n); k++) v->last_use[n->args[k]] = i;
     }
 }
 
@@ -61,11 +56,11 @@ static bool each_kernel(const struct kn_program *p, const struct rt_array *out,
 {
     struct values v;
     struct kn_program one;
-    if (arity_of(&p->nodes[p->count - 1]) == 0) return what(p, out, KN_LAYOUT_ANY);
+    if (kn_node_arity(&p->nodes[p->count - 1]) == 0) return what(p, out, KN_LAYOUT_ANY);
     start(p, &v);
     for (int i = 0; i < p->count; i++) {
         if (p->nodes[i].kind == KN_NODE_INDEX) return false;
-        if (arity_of(&p->nodes[i]) == 0) continue;
+        if (kn_node_arity(&p->nodes[i]) == 0) continue;
         v.made[i] = (struct rt_array){.storage = out->storage, .dtype = p->nodes[i].dtype};
         single(&v, i, &one);
         if (one.leaves == 0 || !what(&one, &v.made[i], KN_LAYOUT_ANY)) return false;
@@ -104,10 +99,10 @@ enum rt_status kn_apart_run(const struct kn_program *p, const struct rt_array *o
     struct values v;
     enum rt_status status = RT_OK;
     atomic_fetch_add(&runs, 1);
-    if (arity_of(&p->nodes[p->count - 1]) == 0) return kn_cuda_launch(p, out, KN_LAYOUT_ANY, e);
+    if (kn_node_arity(&p->nodes[p->count - 1]) == 0) return kn_cuda_launch(p, out, KN_LAYOUT_ANY, e);
     start(p, &v);
     for (int i = 0; i < p->count && status == RT_OK; i++) {
-        if (arity_of(&p->nodes[i]) > 0) status = compute(&v, i, out, e);
+        if (kn_node_arity(&p->nodes[i]) > 0) status = compute(&v, i, out, e);
         for (int k = 0; k < i; k++)
             if (v.last_use[k] == i) rt_array_release(&v.made[k]);
     }

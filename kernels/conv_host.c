@@ -311,5 +311,5 @@ enum rt_status kn_conv_host(const struct kn_conv *c, struct rt_error *e)
     enum rt_status status = RT_OK;
     double work = (double)c->depth * (double)c->pixels * (double)c->filters * (double)(c->groups * c->batch);
     if (c->filters <= KN_FEW_FILTERS || work < SMALL || !by_blocks(c, &status, e)) by_rows(c);
-    return status == RT_OK && rt_interrupted() ? rt_fail(e, RT_INTERRUPTED, "interrupted") : status;
+    return status == RT_OK ? rt_stopped(e) : status;
 }

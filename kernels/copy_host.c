@@ -307,5 +307,5 @@ enum rt_status kn_host_copy(const struct rt_array *to, const struct rt_array *fr
     for (int i = 0; i < last; i++)
         if (i != c.across) items *= s->shape[i];
     rt_parallel_for((size_t)items, each >= KN_GRAIN ? 1 : (size_t)(KN_GRAIN / each), copy_piece, &c);
-    return rt_interrupted() ? rt_fail(e, RT_INTERRUPTED, "interrupted") : RT_OK;
+    return rt_stopped(e);
 }

@@ -135,5 +135,5 @@ enum rt_status kn_distances(const struct rt_array *x, const struct rt_array *y, 
     const int64_t each = s.m * (s.d + 4);
     rt_parallel_for((size_t)s.n, each >= KN_GRAIN ? 1 : (size_t)(KN_GRAIN / each), rows_piece, &s);
     free(s.across);
-    return rt_interrupted() ? rt_fail(e, RT_INTERRUPTED, "interrupted") : RT_OK;
+    return rt_stopped(e);
 }

@@ -321,5 +321,5 @@ enum rt_status kn_elimination_order(int32_t n, const int64_t *starts, const int3
     }
     release(&g);
     if (!fits) return rt_fail(e, RT_NOMEM, "out of memory for the order of %d unknowns", (int)n);
-    return rt_interrupted() ? rt_fail(e, RT_INTERRUPTED, "interrupted") : RT_OK;
+    return rt_stopped(e);
 }

@@ -73,7 +73,7 @@ static enum rt_status run_host(struct lines *l, const struct rt_array *x, const 
     if (!l->scratch) return rt_fail(e, RT_NOMEM, "no memory for lines of %lld elements", (long long)l->length);
     rt_parallel_for((size_t)items, (size_t)((1 << 14) / (l->length * l->side) + 1), run_lines, l);
     free(l->scratch);
-    return rt_interrupted() ? rt_fail(e, RT_INTERRUPTED, "interrupted") : RT_OK;
+    return rt_stopped(e);
 }
 
 /* ---- generated CUDA C: a thread for each line ---- */

@@ -257,7 +257,7 @@ enum rt_status kn_fft_complex(const struct rt_array *a, int axis, bool inverse, 
         free(x.scratch);
         kn_fft_plan_done(plan);
     }
-    return status == RT_OK && rt_interrupted() ? rt_fail(e, RT_INTERRUPTED, "interrupted") : status;
+    return status == RT_OK ? rt_stopped(e) : status;
 }
 
 /* ---- real numbers as half as many complex ones ---- */
@@ -287,7 +287,7 @@ enum rt_status kn_fft_unpack(enum kn_fft kind, const struct rt_array *from, doub
                                  .to = rt_array_host(to)};
     rt_parallel_for((size_t)(rt_array_size(halves) / h), (size_t)(GRAIN / h + 1), unpack_piece, &u);
     kn_fft_plan_done(table);
-    return rt_interrupted() ? rt_fail(e, RT_INTERRUPTED, "interrupted") : RT_OK;
+    return rt_stopped(e);
 }
 
 /* ---- chirps ---- */

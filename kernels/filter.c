@@ -80,14 +80,14 @@ static void filter_rows(void *context, size_t begin, size_t end, int worker)
     }
 }
 
-enum rt_status kn_filter_host(const struct kn_rows_filter *f, const struct rt_array *x, const struct rt_array *state,
-                              const struct rt_array *out, struct rt_error *e)
+static enum rt_status filter_host(const struct kn_rows_filter *f, const struct rt_array *x,
+                                  const struct rt_array *state, const struct rt_array *out, struct rt_error *e)
 {
     struct host_filter h = {f, rt_array_host(x), rt_array_host(state), rt_array_host(out)};
     int64_t items = f->rows / f->inner * ((f->inner + SIDE - 1) / SIDE);
     size_t grain = (size_t)((1 << 14) / f->length + 1);
     rt_parallel_for((size_t)items, grain, filter_rows, &h);
-    return rt_interrupted() ? rt_fail(e, RT_INTERRUPTED, "interrupted") : RT_OK;
+    return rt_stopped(e);
 }
 
 /* The axis first, as `order` parts of all rows, or back; both contiguous and of the same size. */
@@ -115,7 +115,7 @@ static enum rt_status run(const struct kn_rows_filter *f, const struct rt_array 
     if (status == RT_OK) status = turn_state(state, axis, &turned, false, e);
     if (status == RT_OK)
         status = kn_runs_generated(rt_array_device(x)) ? kn_filter_cuda(f, x, &turned, out, e)
-                                                       : kn_filter_host(f, x, &turned, out, e);
+                                                       : filter_host(f, x, &turned, out, e);
     if (status == RT_OK) status = turn_state(state, axis, &turned, true, e);
     rt_array_release(&turned);
     return status;

@@ -26,8 +26,6 @@ struct kn_rows_filter {
     int64_t length, inner, rows; /* 1 at least */
 };
 /* x and out float64 and contiguous, which may be the same. */
-enum rt_status kn_filter_host(const struct kn_rows_filter *f, const struct rt_array *x, const struct rt_array *state,
-                              const struct rt_array *out, struct rt_error *e);
 enum rt_status kn_filter_cuda(const struct kn_rows_filter *f, const struct rt_array *x, const struct rt_array *state,
                               const struct rt_array *out, struct rt_error *e);
 

@@ -565,5 +565,5 @@ enum rt_status kn_gather_host(const struct kn_trip *t, enum kn_access access, in
         rt_parallel_for((size_t)t->space.size, KN_GRAIN, places_piece, &p);
     }
     *bad = p.bad == INT64_MAX ? -1 : p.bad;
-    return rt_interrupted() ? rt_fail(e, RT_INTERRUPTED, "interrupted") : RT_OK;
+    return rt_stopped(e);
 }

@@ -72,7 +72,8 @@ void *kn_walk_slot(const struct kn_walk *w, int node)
     return w->scratch + (size_t)w->plan->slot[node] * w->plan->slot_bytes;
 }
 
-void kn_plan_spread(const struct kn_plan *plan, enum rt_dtype t, void *block, const void *element, size_t n)
+/* Fills a block with n values of one element in memory. */
+static void spread_over(const struct kn_plan *plan, enum rt_dtype t, void *block, const void *element, size_t n)
 {
     int width = __builtin_ctz((unsigned)rt_dtypes[t].size);
     if (plan->narrow)
@@ -87,7 +88,7 @@ static void load_constants(struct kn_walk *w, size_t n)
     for (int i = 0; i < plan->program->count; i++) {
         const struct kn_node *node = &plan->program->nodes[i];
         if (!plan->used[i] || node->kind != KN_NODE_ARRAY || !plan->constant[node->leaf]) continue;
-        kn_plan_spread(plan, node->dtype, kn_walk_slot(w, i), plan->base[node->leaf] + w->shift[node->leaf], n);
+        spread_over(plan, node->dtype, kn_walk_slot(w, i), plan->base[node->leaf] + w->shift[node->leaf], n);
     }
 }
 
@@ -193,7 +194,7 @@ static void move(const struct kn_plan *plan, enum rt_dtype t, char *memory, ptrd
     const bool as_stored = plan->narrow || (kn_class_exact(t) && t != RT_BOOL);
     int width = __builtin_ctz((unsigned)rt_dtypes[t].size);
     if (!storing && stride == 0)
-        kn_plan_spread(plan, t, block, memory, n);
+        spread_over(plan, t, block, memory, n);
     else if (storing)
         (as_stored ? l->narrow->spread[width] : l->store[t])(memory, stride, block, n);
     else
@@ -533,5 +534,5 @@ enum rt_status kn_host_run(const struct kn_program *p, const struct rt_array *ou
     else
         rt_parallel_for(n, grain, run_piece, &r);
     free(heap);
-    return rt_interrupted() ? rt_fail(e, RT_INTERRUPTED, "interrupted") : RT_OK;
+    return rt_stopped(e);
 }

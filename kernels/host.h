@@ -66,11 +66,6 @@ void kn_plan_make(const struct kn_program *p, const struct rt_array *out, bool s
 /* Of a plan whose program is one leaf: where rows of so many elements at least lie side by side in memory as they are
  * wanted, though they are apart from each other, blocks end where they do and are read in place. */
 void kn_plan_read_rows(struct kn_plan *plan, size_t least);
-/* How many operands it has. */
-static inline int kn_node_arity(const struct kn_node *n)
-{
-    return n->kind == KN_NODE_OP ? kn_ops[n->op].arity : n->kind == KN_NODE_CONVERT ? 1 : 0;
-}
 /* It is one value everywhere: its block is filled once for all blocks. */
 static inline bool kn_plan_is_fixed(const struct kn_plan *plan, const struct kn_node *n)
 {
@@ -92,8 +87,6 @@ bool kn_plan_as_stored(const struct kn_plan *plan, enum rt_dtype t);
 /* The loop of an operation, which computes in the last operand's dtype; where's first one is bool. NULL when the plan
  * is narrow and there is none. */
 kn_op_loop *kn_plan_loop(const struct kn_plan *plan, const struct kn_node *n);
-/* Fills a block of the plan with n values of one element in memory. */
-void kn_plan_spread(const struct kn_plan *plan, enum rt_dtype t, void *block, const void *element, size_t n);
 /* Bytes of scratch memory that one worker needs. */
 size_t kn_plan_scratch(const struct kn_plan *plan);
 /* Makes the blocks of a plan over many elements longer. */

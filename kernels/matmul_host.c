@@ -357,5 +357,5 @@ enum rt_status kn_matmul_host(const struct kn_product *p, struct rt_error *e)
     enum rt_status status = RT_OK;
     if (!kn_matvec_host(p, &status, e) && !blas(p)) status = own_loops(p, e);
     rt_lend_end();
-    return status == RT_OK && rt_interrupted() ? rt_fail(e, RT_INTERRUPTED, "interrupted") : status;
+    return status == RT_OK ? rt_stopped(e) : status;
 }

@@ -15,11 +15,6 @@ static bool generated(const struct kn_mask *m)
     return kn_runs_generated(rt_array_device(&m->bits));
 }
 
-static enum rt_status interrupted(struct rt_error *e)
-{
-    return rt_interrupted() ? rt_fail(e, RT_INTERRUPTED, "interrupted") : RT_OK;
-}
-
 int64_t *kn_mask_before(const struct kn_mask *m)
 {
     return m->before.storage ? rt_array_host(&m->before) : (int64_t *)(uintptr_t)&m->only;
@@ -57,7 +52,7 @@ enum rt_status kn_mask_count(const struct rt_array *mask, struct kn_mask *out, s
         status = kn_mask_count_cuda(out, e);
     else
         kn_mask_count_host(out);
-    if (status == RT_OK) status = interrupted(e);
+    if (status == RT_OK) status = rt_stopped(e);
     return status == RT_OK ? add_up(out, e) : status;
 }
 
@@ -72,7 +67,7 @@ enum rt_status kn_mask_places(const struct kn_mask *m, const struct rt_array *ou
     if (m->count == 0) return RT_OK;
     if (generated(m)) return kn_mask_places_cuda(m, out, e);
     kn_mask_places_host(m, out);
-    return interrupted(e);
+    return rt_stopped(e);
 }
 
 /* Rows taken by the places of the mask: an indexed access along the first axis. */
@@ -115,7 +110,7 @@ enum rt_status kn_mask_read(const struct kn_mask *m, const struct rt_array *rows
     size_t size = part_size(m, rows);
     if (size == 0) return by_places(m, rows, picked, false, e);
     kn_mask_read_host(m, rt_array_host(rows), rt_array_host(picked), size);
-    return interrupted(e);
+    return rt_stopped(e);
 }
 
 enum rt_status kn_mask_write(const struct kn_mask *m, const struct rt_array *rows, const struct rt_array *picked,
@@ -127,5 +122,5 @@ enum rt_status kn_mask_write(const struct kn_mask *m, const struct rt_array *row
         size > 0 && rt_array_contiguous(picked) && !rt_array_overlap(rows, picked) && !rt_array_overlap(rows, &m->bits);
     if (!direct) return by_places(m, rows, picked, true, e);
     kn_mask_write_host(m, rt_array_host(rows), rt_array_host(picked), size);
-    return interrupted(e);
+    return rt_stopped(e);
 }

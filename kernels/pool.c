@@ -126,7 +126,7 @@ static enum rt_status compute(struct pool *p, const struct rt_array *x, const st
     p->x = rt_array_host(x);
     p->out = rt_array_host(out);
     rt_parallel_for((size_t)lines, (size_t)(65536 / each) + 1, pool_rows, p);
-    return rt_interrupted() ? rt_fail(e, RT_INTERRUPTED, "interrupted") : RT_OK;
+    return rt_stopped(e);
 }
 
 enum rt_status kn_pool(const char *what, enum kn_pooling which, const struct rt_array *x,

@@ -31,6 +31,11 @@ struct kn_node {
     int leaf;
     struct kn_operand number; /* its array is NULL */
 };
+/* How many operands it has. */
+static inline int kn_node_arity(const struct kn_node *n)
+{
+    return n->kind == KN_NODE_OP ? kn_ops[n->op].arity : n->kind == KN_NODE_CONVERT ? 1 : 0;
+}
 
 struct kn_program {
     int count, leaves;

@@ -111,7 +111,7 @@ static enum rt_status draw_on_host(const struct kn_draw_values *v, const struct 
                         .to = rt_array_host(to),
                         .size = rt_array_size(to)};
     rt_parallel_for((size_t)(f.size + KN_BLOCK - 1) / KN_BLOCK, KN_GRAIN / KN_BLOCK, fill_piece, &f);
-    return rt_interrupted() ? rt_fail(e, RT_INTERRUPTED, "interrupted") : RT_OK;
+    return rt_stopped(e);
 }
 
 enum rt_status kn_random(const struct kn_draw *draw, const struct rt_array *to, struct rt_error *e)

@@ -4,11 +4,6 @@
 #include "runtime/interrupt.h"
 #include "runtime/threads.h"
 
-static enum rt_status interrupted(struct rt_error *e)
-{
-    return rt_interrupted() ? rt_fail(e, RT_INTERRUPTED, "interrupted") : RT_OK;
-}
-
 /* ---- triangles ---- */
 
 struct triangle {
@@ -43,7 +38,7 @@ enum rt_status kn_clear_triangle(const struct rt_array *a, int64_t k, bool upper
     struct triangle t = {rt_array_host(a), rows, columns, k, rt_dtypes[a->dtype].size, upper};
     if (rt_array_size(a) == 0) return RT_OK;
     rt_parallel_for((size_t)(rt_array_size(a) / columns), (size_t)(KN_GRAIN / columns + 1), clear_rows, &t);
-    return interrupted(e);
+    return rt_stopped(e);
 }
 
 /* ---- repetitions ---- */
@@ -160,5 +155,5 @@ enum rt_status kn_repeat_host(const struct rt_array *a, int axis, const struct k
     for (int i = 0; i < axis; i++) items *= a->shape[i];
     int64_t each = rt_array_size(out) / items + 1;
     rt_parallel_for((size_t)items, each >= KN_GRAIN ? 1 : (size_t)(KN_GRAIN / each), repeat_piece, &r);
-    return interrupted(e);
+    return rt_stopped(e);
 }

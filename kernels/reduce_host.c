@@ -523,6 +523,5 @@ enum rt_status kn_reduce_host(struct kn_reducer *r, const struct rt_array *out, 
     p.wide &= !p.count;
     enum rt_status status = r->many ? kn_reduce_rows(&p, e) : reduce_chunks(&p, e);
     free(p.heap);
-    if (status == RT_OK && rt_interrupted()) return rt_fail(e, RT_INTERRUPTED, "interrupted");
-    return status;
+    return status == RT_OK ? rt_stopped(e) : status;
 }

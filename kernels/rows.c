@@ -187,7 +187,7 @@ enum rt_status kn_rows_run(const struct kn_rows *r, struct rt_error *e)
     else if (status == RT_OK)
         rt_parallel_for(p.slabs, 1, run_piece, &p);
     if (status == RT_OK && atomic_load(&p.failed)) status = e ? e->status : RT_NOMEM;
-    if (status == RT_OK && rt_interrupted()) status = rt_fail(e, RT_INTERRUPTED, "interrupted");
+    if (status == RT_OK) status = rt_stopped(e);
     for (int i = 0; i < places; i++) rt_array_release(&p.places[i].temporary);
     free(p.places);
     return status;

@@ -392,6 +392,5 @@ enum rt_status kn_scan_host(const struct kn_scanner *s, const struct rt_array *a
     else
         status = scan_chunks(&p, e);
     free(heap);
-    if (status == RT_OK && rt_interrupted()) return rt_fail(e, RT_INTERRUPTED, "interrupted");
-    return status;
+    return status == RT_OK ? rt_stopped(e) : status;
 }

@@ -186,7 +186,7 @@ static enum rt_status search_host(const struct rt_array *sorted, const struct rt
         rt_parallel_for(count, PIECE, loops[size], &s);
     }
     free(r.made);
-    return rt_interrupted() ? rt_fail(e, RT_INTERRUPTED, "interrupted") : RT_OK;
+    return rt_stopped(e);
 }
 
 struct search_key {
@@ -284,7 +284,7 @@ static enum rt_status write_lines(struct row *r, struct kn_lines *lines, enum rt
     r->element = element;
     rt_parallel_for(count, PIECE, row_piece, r);
     free(slopes);
-    return rt_interrupted() ? rt_fail(e, RT_INTERRUPTED, "interrupted") : RT_OK;
+    return rt_stopped(e);
 }
 
 enum rt_status kn_interp(const struct rt_array *a, const struct rt_array *x, const struct rt_array *y, double left,

@@ -105,6 +105,5 @@ enum rt_status kn_sort_counted(struct job *j, struct rt_error *e)
     }
     free(c.counts);
     free(c.begins);
-    if (status == RT_OK && rt_interrupted()) return rt_fail(e, RT_INTERRUPTED, "interrupted");
-    return status;
+    return status == RT_OK ? rt_stopped(e) : status;
 }

@@ -235,8 +235,7 @@ static enum rt_status sort_all(struct job *j, struct rt_error *e)
         rt_parallel_for((size_t)j->s->rows, n < 4096 ? 4096 / n : 1, rows_piece, j);
     free(j->scratch);
     free(s.counts);
-    if (status == RT_OK && rt_interrupted()) return rt_fail(e, RT_INTERRUPTED, "interrupted");
-    return status;
+    return status == RT_OK ? rt_stopped(e) : status;
 }
 
 static struct job job_of(const struct kn_sorter *s, void *values, int64_t *indices)

@@ -371,7 +371,7 @@ enum rt_status kn_csr_matmul(const struct kn_csr *a, const struct rt_array *x, s
             status = kn_csr_matmul_cuda(&m, &y, shape[1], out, e);
         else
             kn_csr_matmul_host(&m, &y, shape[1], out);
-        if (status == RT_OK && rt_interrupted()) status = rt_fail(e, RT_INTERRUPTED, "interrupted");
+        if (status == RT_OK) status = rt_stopped(e);
     }
     if (status != RT_OK) rt_array_release(out);
     rt_array_release(&y);

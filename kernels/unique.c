@@ -102,7 +102,7 @@ static enum rt_status run_host(const struct groups *g, enum step step, struct rt
                      .rest = rest_of(g->sorted.dtype),
                      .inf = infinity_of(g->sorted.dtype)};
     rt_parallel_for((size_t)(step == COUNT ? g->count : g->n), PIECE, pieces[step], &h);
-    return rt_interrupted() ? rt_fail(e, RT_INTERRUPTED, "interrupted") : RT_OK;
+    return rt_stopped(e);
 }
 
 struct unique_key {
@@ -275,7 +275,7 @@ static enum rt_status of_bytes(struct groups *g, const struct rt_array *flat, co
     if (status != RT_OK || !inverse) return status;
     b.inverse = rt_array_host(&g->inverse);
     rt_parallel_for((size_t)g->n, PIECE, rank_piece, &b);
-    return rt_interrupted() ? rt_fail(e, RT_INTERRUPTED, "interrupted") : RT_OK;
+    return rt_stopped(e);
 }
 
 /* ---- a small array that vectors sort in place, at once ---- */

@@ -6,6 +6,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include "runtime/status.h"
 
 extern atomic_bool rt_interrupt_flag;
 
@@ -16,6 +17,11 @@ static inline void rt_interrupt(void)
 static inline bool rt_interrupted(void)
 {
     return atomic_load_explicit(&rt_interrupt_flag, memory_order_relaxed);
+}
+/* What work says at its end: RT_INTERRUPTED, which fills the error, or RT_OK. */
+static inline enum rt_status rt_stopped(struct rt_error *e)
+{
+    return rt_interrupted() ? rt_fail(e, RT_INTERRUPTED, "interrupted") : RT_OK;
 }
 static inline void rt_interrupt_clear(void)
 {
