@@ -227,8 +227,7 @@ static void field_pinned(lua_State *L, const struct rt_array *a)
 static void field_T(lua_State *L, const struct rt_array *a)
 {
     a = lg_check_array(L, 1); /* a view needs elements to share */
-    struct rt_array *out = lg_new_array(L);
-    rt_array_share(a, out);
+    struct rt_array *out = lg_push_shared(L, a);
     for (int i = 0; i < a->ndim; i++) {
         out->shape[i] = a->shape[a->ndim - 1 - i];
         out->strides[i] = a->strides[a->ndim - 1 - i];

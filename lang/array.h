@@ -64,6 +64,8 @@ void lg_check_place(lua_State *L, int idx, struct lg_placement *p);
 /* The fields dtype and device of the table at idx, checked; other named fields are errors, a list part is not. */
 void lg_placement_fields(lua_State *L, int idx, struct lg_placement *p);
 
+/* Pushes another array of the same elements, which views may be made of. [raises] */
+struct rt_array *lg_push_shared(lua_State *L, const struct rt_array *a);
 /* Pushes an array that is not set; float32 when no dtype is said. */
 struct rt_array *lg_push_empty(lua_State *L, const struct lg_placement *p, int ndim, const int64_t *shape);
 

@@ -7,19 +7,14 @@
 
 #define MOST_SOURCE 20000 /* bytes of a kernel's source */
 
-static void add_text(luaL_Buffer *b, const char *text)
-{
-    lg_add_html(b, text, strlen(text));
-}
-
 static void begin_card(luaL_Buffer *b, const char *title, const char *more)
 {
     luaL_addstring(b, "<div class=\"lunarray\" style=\"display:inline-block;max-width:100%;box-sizing:border-box;"
                       "color:inherit;border:1px solid rgba(128,128,128,.45);border-radius:6px;padding:6px 12px;"
                       "margin:2px 0;overflow-x:auto\"><div><b>");
-    add_text(b, title);
+    lg_add_html_text(b, title);
     luaL_addstring(b, "</b> <code style=\"color:inherit;background:none\">");
-    add_text(b, more);
+    lg_add_html_text(b, more);
     luaL_addstring(b, "</code></div><table style=\"color:inherit;background:none;font-size:inherit;"
                       "border-collapse:collapse;margin:4px 0\"><tbody>");
 }
@@ -28,9 +23,9 @@ static void add_fact(luaL_Buffer *b, const char *label, const char *text)
 {
     luaL_addstring(b, "<tr style=\"background:none\"><td style=\"text-align:left;opacity:.65;padding:1px 12px 1px 0;"
                       "white-space:nowrap\">");
-    add_text(b, label);
+    lg_add_html_text(b, label);
     luaL_addstring(b, "</td><td style=\"text-align:left;padding:1px 0\">");
-    add_text(b, text);
+    lg_add_html_text(b, text);
     luaL_addstring(b, "</td></tr>");
 }
 

@@ -133,20 +133,13 @@ static void watch(struct state *s)
 static void set_text(lua_State *L, const char *key, const char *text)
 {
     if (!text || !*text) return;
-    lua_pushstring(L, text);
-    lua_setfield(L, -2, key);
-}
-
-static void set_integer(lua_State *L, const char *key, lua_Integer value)
-{
-    lua_pushinteger(L, value);
-    lua_setfield(L, -2, key);
+    lg_set_string(L, key, text);
 }
 
 static void set_position(lua_State *L, const char *key, const unsigned v[3])
 {
     lua_createtable(L, 0, 3);
-    for (int d = 0; d < 3; d++) set_integer(L, (const char *[]){"x", "y", "z"}[d], v[d]);
+    for (int d = 0; d < 3; d++) lg_set_integer(L, (const char *[]){"x", "y", "z"}[d], v[d]);
     lua_setfield(L, -2, key);
 }
 
@@ -155,8 +148,8 @@ static void set_party(lua_State *L, const struct rt_party *p)
     set_text(L, "file", p->file);
     set_text(L, "source", p->source);
     set_text(L, "access", p->access);
-    if (p->line > 0) set_integer(L, "line", p->line);
-    if (p->column > 0) set_integer(L, "column", p->column);
+    if (p->line > 0) lg_set_integer(L, "line", p->line);
+    if (p->column > 0) lg_set_integer(L, "column", p->column);
     set_position(L, "thread", p->thread);
     set_position(L, "block", p->block);
 }
@@ -170,9 +163,9 @@ static void push_report(lua_State *L, const struct rt_report *r, const char *ker
     set_text(L, "space", r->space);
     set_text(L, "name", r->name);
     set_text(L, "hint", r->hint);
-    set_integer(L, "count", (lua_Integer)r->count);
-    if (r->has_index) set_integer(L, "index", r->index);
-    if (r->has_index) set_integer(L, "length", r->length);
+    lg_set_integer(L, "count", (lua_Integer)r->count);
+    if (r->has_index) lg_set_integer(L, "index", r->index);
+    if (r->has_index) lg_set_integer(L, "length", r->length);
     set_party(L, &r->first);
     char text[2048];
     rt_report_text(r, kernel, text, sizeof text);
@@ -181,7 +174,7 @@ static void push_report(lua_State *L, const struct rt_report *r, const char *ker
         lua_createtable(L, 0, 3);
         set_text(L, "file", r->given.file);
         set_text(L, "source", r->given.source);
-        set_integer(L, "line", r->given.line);
+        lg_set_integer(L, "line", r->given.line);
         lua_setfield(L, -2, "malloc");
     }
     if (!r->has_other) return;
@@ -202,7 +195,7 @@ static void push_fault(lua_State *L, struct rt_error *e, const struct rt_party *
     lua_setfield(L, -2, "message");
     set_text(L, "text", e->text);
     set_text(L, "kernel", kernel);
-    set_integer(L, "count", 1);
+    lg_set_integer(L, "count", 1);
     set_party(L, at);
     rt_error_clear(e);
 }
@@ -368,7 +361,7 @@ static void take_races(lua_State *L, int list, size_t first)
         set_text(L, "kind", "race between streams");
         set_text(L, "text", r->texts[i]);
         set_race(L, "race between streams", r->texts[i]);
-        set_integer(L, "count", 1);
+        lg_set_integer(L, "count", 1);
         lua_rawseti(L, list, (lua_Integer)lua_rawlen(L, list) + 1);
     }
     while (r->count > first) free(r->texts[--r->count]);

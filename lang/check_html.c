@@ -58,11 +58,6 @@ static const char *field(lua_State *L, int idx, const char *name)
     return text ? text : "";
 }
 
-static void add_text(luaL_Buffer *b, const char *text)
-{
-    lg_add_html(b, text, strlen(text));
-}
-
 /* What a finding says, read before the text is put together: a luaL_Buffer wants the stack as it left it. */
 struct finding {
     const char *kind, *message, *kernel, *hint, *text;
@@ -103,12 +98,12 @@ static void add_source(luaL_Buffer *b, const struct finding *f)
     for (int i = 0; i < 2; i++) {
         if (!*f->source[i] || (i == 1 && f->line[1] == f->line[0])) continue;
         luaL_addstring(b, "<span style=\"opacity:.6\">");
-        add_text(b, f->file[i]);
+        lg_add_html_text(b, f->file[i]);
         snprintf(number, sizeof number, "%s%lld | </span>", *f->file[i] ? ":" : "", (long long)f->line[i]);
         luaL_addstring(b, number);
         lg_add_cuda_html(b, f->source[i], strlen(f->source[i]));
         if (*f->access[i]) luaL_addstring(b, "<span style=\"opacity:.6\">    // ");
-        add_text(b, f->access[i]);
+        lg_add_html_text(b, f->access[i]);
         luaL_addstring(b, *f->access[i] ? "</span>\n" : "\n");
     }
     luaL_addstring(b, "</pre>");
@@ -122,7 +117,7 @@ static void add_where(luaL_Buffer *b, const struct finding *f)
     if (where)
         lg_add_html(b, where + strlen(line), strcspn(where + strlen(line), "\n"));
     else
-        add_text(b, f->kernel);
+        lg_add_html_text(b, f->kernel);
 }
 
 /* Pushes the card of the finding at idx. */
@@ -135,9 +130,9 @@ static void push_finding(lua_State *L, int idx)
     read_finding(L, idx, &f);
     luaL_buffinit(L, &b);
     luaL_addstring(&b, CARD);
-    add_text(&b, f.kind);
+    lg_add_html_text(&b, f.kind);
     luaL_addstring(&b, "</b>: ");
-    add_text(&b, f.message);
+    lg_add_html_text(&b, f.message);
     luaL_addstring(&b, "</div>");
     add_source(&b, &f);
     if (*f.kernel) {
@@ -148,7 +143,7 @@ static void push_finding(lua_State *L, int idx)
     }
     if (*f.hint) {
         luaL_addstring(&b, "<div>hint: ");
-        add_text(&b, f.hint);
+        lg_add_html_text(&b, f.hint);
         luaL_addstring(&b, "</div>");
     }
     luaL_addstring(&b, "</div>");

@@ -18,10 +18,8 @@ static const char open_key, targets_key;
 static void push_comm(lua_State *L, const char *id, const char *target)
 {
     lua_createtable(L, 0, 4);
-    lua_pushstring(L, id);
-    lua_setfield(L, -2, "id");
-    lua_pushstring(L, target);
-    lua_setfield(L, -2, "target");
+    lg_set_string(L, "id", id);
+    lg_set_string(L, "target", target);
     luaL_setmetatable(L, COMM);
     lua_rawgetp(L, LUA_REGISTRYINDEX, &open_key);
     lua_pushstring(L, id);

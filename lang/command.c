@@ -1,3 +1,4 @@
+/* `!command` and what else a cell starts: a program whose output is the cell's, and that Ctrl-C reaches. */
 #define _GNU_SOURCE /* pipe2 */
 #include <errno.h>
 #include <fcntl.h>

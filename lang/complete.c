@@ -183,20 +183,14 @@ static bool makes_array(lua_State *L, const struct lg_tokens *t, size_t end)
     return false;
 }
 
-static bool is_sign(const struct lg_tokens *t, size_t i, const char *signs)
-{
-    const struct lg_token *k = &t->items[i];
-    return k->kind == LG_TOKEN_OPERATOR && k->end - k->start == 1 && strchr(signs, t->text[k->start]);
-}
-
 /* Where the calls end that begin at the token: behind gpu.ones(3):reshape(3, 1). */
 static size_t behind_calls(const struct lg_tokens *t, size_t i, size_t limit)
 {
     for (int depth = 0; i < limit; i++) {
-        depth += is_sign(t, i, "([{") - is_sign(t, i, ")]}");
-        bool goes_on = i + 1 < limit && is_sign(t, i + 1, ".:([");
-        if (depth == 0 && is_sign(t, i, ")]}") && !goes_on) return i + 1;
-        if (depth < 0 || (depth == 0 && t->items[i].kind != LG_TOKEN_NAME && !is_sign(t, i, ".:)]}"))) return 0;
+        depth += lg_is_sign(t, i, "([{") - lg_is_sign(t, i, ")]}");
+        bool goes_on = i + 1 < limit && lg_is_sign(t, i + 1, ".:([");
+        if (depth == 0 && lg_is_sign(t, i, ")]}") && !goes_on) return i + 1;
+        if (depth < 0 || (depth == 0 && t->items[i].kind != LG_TOKEN_NAME && !lg_is_sign(t, i, ".:)]}"))) return 0;
     }
     return 0;
 }
@@ -209,7 +203,7 @@ static bool names_new_array(lua_State *L, const struct lg_tokens *t, size_t name
     for (size_t i = name; i-- > 1;) {
         const struct lg_token *k = &t->items[i - 1];
         bool same = k->end - k->start == length && memcmp(t->text + k->start, t->text + wanted->start, length) == 0;
-        if (!same || !is_sign(t, i, "=") || (i > 1 && is_sign(t, i - 2, ".:"))) continue;
+        if (!same || !lg_is_sign(t, i, "=") || (i > 1 && lg_is_sign(t, i - 2, ".:"))) continue;
         return makes_array(L, t, behind_calls(t, i + 1, name));
     }
     return false;

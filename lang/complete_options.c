@@ -51,20 +51,14 @@ static void add_options(struct lg_completing *c, const char *text)
     }
 }
 
-static bool is_one_of(const struct lg_tokens *t, size_t i, const char *signs)
-{
-    const struct lg_token *k = &t->items[i];
-    return k->kind == LG_TOKEN_OPERATOR && k->end - k->start == 1 && strchr(signs, t->text[k->start]);
-}
-
 /* The innermost '{' that is open at token `end`, or `end`. */
 static size_t open_brace(const struct lg_tokens *t, size_t end)
 {
     int closed = 0;
     for (size_t i = end; i-- > 0;) {
         if (t->items[i].kind == LG_TOKEN_KEYWORD && lg_token_block(&t->items[i]) != 0) return end;
-        if (is_one_of(t, i, ")]}")) closed++;
-        if (is_one_of(t, i, "([{") && closed-- <= 0) return is_one_of(t, i, "{") ? i : end;
+        if (lg_is_sign(t, i, ")]}")) closed++;
+        if (lg_is_sign(t, i, "([{") && closed-- <= 0) return lg_is_sign(t, i, "{") ? i : end;
     }
     return end;
 }
@@ -73,7 +67,7 @@ bool lg_complete_options(lua_State *L, struct lg_completing *c, size_t before)
 {
     const struct lg_tokens *t = &c->tokens;
     size_t brace = open_brace(t, before);
-    if (brace == before || brace == 0 || !is_one_of(t, before - 1, "{,;")) return false;
+    if (brace == before || brace == 0 || !lg_is_sign(t, before - 1, "{,;")) return false;
     const struct lg_function *callee = lg_callee(L, t, brace);
     if (!callee) return false;
     add_options(c, callee->signature);

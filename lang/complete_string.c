@@ -186,17 +186,11 @@ void lg_complete_cuda(struct lg_completing *c, size_t from)
 
 /* ---- strings of Lua ---- */
 
-static bool is_sign(const struct lg_tokens *t, size_t i, const char *sign)
-{
-    const struct lg_token *k = &t->items[i];
-    return k->kind == LG_TOKEN_OPERATOR && k->end - k->start == 1 && t->text[k->start] == *sign;
-}
-
 /* What f(...):name is likely to be: the method of arrays of that name. */
 static const struct lg_function *method_called(lua_State *L, const struct lg_tokens *t, size_t open)
 {
     char name[128];
-    if (open < 2 || t->items[open - 1].kind != LG_TOKEN_NAME || !is_sign(t, open - 2, ":")) return NULL;
+    if (open < 2 || t->items[open - 1].kind != LG_TOKEN_NAME || !lg_is_sign(t, open - 2, ":")) return NULL;
     const struct lg_token *k = &t->items[open - 1];
     snprintf(name, sizeof name, "array.%.*s", (int)(k->end - k->start), t->text + k->start);
     return lg_doc_by_name(L, name);
@@ -215,7 +209,7 @@ const struct lg_function *lg_callee(lua_State *L, const struct lg_tokens *t, siz
 static bool complete_option(struct lg_completing *c, size_t string)
 {
     const struct lg_tokens *t = &c->tokens;
-    if (string < 2 || !is_sign(t, string - 1, "=")) return false;
+    if (string < 2 || !lg_is_sign(t, string - 1, "=")) return false;
     const struct lg_token *name = &t->items[string - 2];
     const char *text = t->text + name->start;
     size_t n = name->end - name->start;
@@ -233,11 +227,11 @@ static bool complete_option(struct lg_completing *c, size_t string)
 /* Whether the string is the name of a file: the first argument where that is one, or {file = "saxpy.cu"}. */
 static bool takes_path(const struct lg_tokens *t, size_t string, const struct lg_function *callee)
 {
-    if (string > 1 && is_sign(t, string - 1, "=")) {
+    if (string > 1 && lg_is_sign(t, string - 1, "=")) {
         const struct lg_token *name = &t->items[string - 2];
         return name->end - name->start == 4 && memcmp(t->text + name->start, "file", 4) == 0;
     }
-    bool first = string > 0 && (is_sign(t, string - 1, "(") || t->items[string - 1].kind == LG_TOKEN_NAME);
+    bool first = string > 0 && (lg_is_sign(t, string - 1, "(") || t->items[string - 1].kind == LG_TOKEN_NAME);
     return first && strstr(callee->signature, "(path") != NULL;
 }
 
@@ -259,7 +253,7 @@ void lg_complete_string(lua_State *L, struct lg_completing *c, const struct lg_t
     }
     if (string->is_long) return;
     lg_set_prefix(c, from);
-    if (last > 0 && is_sign(t, last - 1, "[")) {
+    if (last > 0 && lg_is_sign(t, last - 1, "[")) {
         size_t first = lg_chain_start(t, last - 1);
         if (first < last - 1 && lg_push_chain(L, t, first, last - 1)) {
             c->any_key = true;

@@ -210,8 +210,7 @@ static void set_title(lua_State *L, const struct rt_array *a, const char *of)
     lua_pushfstring(L, "%s%s", lua_tostring(L, -1), of);
     lua_remove(L, -2);
     lua_setfield(L, -2, "title");
-    lua_pushstring(L, rt_dtypes[a->dtype].name);
-    lua_setfield(L, -2, "dtype");
+    lg_set_string(L, "dtype", rt_dtypes[a->dtype].name);
     if (luaL_newmetatable(L, LG_SUMMARY)) {
         lua_pushcfunction(L, summary_tostring);
         lua_setfield(L, -2, "__tostring");

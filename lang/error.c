@@ -1,3 +1,5 @@
+/* How errors of runtime/ and kernels/ become Lua's: the state's box, what types are called, and the status of a
+ * message. */
 #include "lang/session_state.h"
 #include <string.h>
 #include "runtime/interrupt.h"

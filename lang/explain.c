@@ -222,11 +222,9 @@ static void set_fields(lua_State *L, const struct explained *x)
                    {"arrays", w->program.leaves}, {"read", w->read},
                    {"written", w->written},       {"eager", w->eager_read + w->eager_written}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        lua_pushinteger(L, numbers[i].value);
-        lua_setfield(L, -2, numbers[i].name);
+        lg_set_integer(L, numbers[i].name, numbers[i].value);
     }
-    lua_pushstring(L, x->source);
-    lua_setfield(L, -2, "source");
+    lg_set_string(L, "source", x->source);
 }
 
 /* Puts what the function at 1 returns in its place. Nothing is left to wait for a Lua value that is reduced in it. */

@@ -432,7 +432,7 @@ bool lg_debug_scopes(struct lg_session *s, int frame, lg_debug_visit *visit, voi
 /* Upvalues: the session, the frame, the stop that it is of. What outlives that stop sees the session alone. */
 static lua_State *upvalue_frame(lua_State *L, lua_Debug *ar)
 {
-    const struct lg_session *s = lua_touserdata(L, lua_upvalueindex(1));
+    const struct lg_session *s = lg_upvalue_session(L);
     if (s->debugger->stops != (unsigned)lua_tointeger(L, lua_upvalueindex(3))) return NULL;
     return get_frame(s, (int)lua_tointeger(L, lua_upvalueindex(2)), ar);
 }

@@ -94,8 +94,7 @@ __attribute__((visibility("default"))) int luaopen_lunarray(lua_State *L)
     lg_error_box(L);
     open_end(L);
     lua_newtable(L);
-    lua_pushstring(L, LUNARRAY_VERSION);
-    lua_setfield(L, -2, "version");
+    lg_set_string(L, "version", LUNARRAY_VERSION);
     lg_open_help(L);
     lg_open_device(L);
     lg_open_array(L);

@@ -163,7 +163,7 @@ static int diag(lua_State *L)
     if (a->ndim == 2) {
         struct rt_array view = *a; /* borrowed */
         lg_diagonal(&view, k, 0, 1);
-        rt_array_share(&view, lg_new_array(L));
+        lg_push_shared(L, &view);
         return 1;
     }
     if (a->ndim != 1) return luaL_error(L, "gpu.diag takes an array of one or two axes; this one has %d", a->ndim);

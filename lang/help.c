@@ -447,8 +447,7 @@ static int docs(lua_State *L)
             {"name", names[i]}, {"signature", row->signature}, {"doc", row->doc}, {"example", row->example}};
         lua_createtable(L, 0, 4);
         for (int f = 0; f < 4; f++) {
-            lua_pushstring(L, fields[f][1]);
-            lua_setfield(L, -2, fields[f][0]);
+            lg_set_string(L, fields[f][0], fields[f][1]);
         }
         lua_rawseti(L, 1, (lua_Integer)i + 1);
     }

@@ -37,7 +37,7 @@ static int bincount(lua_State *L)
 static void find_ends_beside_nan(lua_State *L, const struct rt_array *a, double ends[2])
 {
     const int top = lua_gettop(L);
-    rt_array_share(a, lg_new_array(L));
+    lg_push_shared(L, a);
     lg_step(L, "nanmin", "v", top + 1);
     lg_step(L, "nanmax", "v", top + 1);
     for (int i = 0; i < 2; i++) ends[i] = lua_tonumber(L, top + 2 + i);

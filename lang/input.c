@@ -11,11 +11,6 @@
 #include <unistd.h>
 #include "runtime/interrupt.h"
 
-static struct lg_session *upvalue_session(lua_State *L)
-{
-    return lua_touserdata(L, lua_upvalueindex(1));
-}
-
 /* Asks for one more line and adds it, with its newline, to what waits. False at the end of input. [raises] */
 static bool more(lua_State *L, struct lg_session *s)
 {
@@ -148,18 +143,10 @@ static bool reads_user(lua_State *L)
     return same;
 }
 
-static int call_stock(lua_State *L)
-{
-    lua_pushvalue(L, lua_upvalueindex(2));
-    lua_insert(L, 1);
-    lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
-    return lua_gettop(L);
-}
-
 int lg_sink_read(lua_State *L)
 {
-    if (!reads_user(L)) return call_stock(L);
-    return read_formats(L, upvalue_session(L), 1, lua_gettop(L));
+    if (!reads_user(L)) return lg_call_stock(L);
+    return read_formats(L, lg_upvalue_session(L), 1, lua_gettop(L));
 }
 
 /* The iterator of io.lines: upvalues the session, the number of formats, the formats. */
@@ -169,17 +156,17 @@ static int next_line(lua_State *L)
     lua_settop(L, 0);
     luaL_checkstack(L, n, "too many formats");
     for (int i = 0; i < n; i++) lua_pushvalue(L, lua_upvalueindex(3 + i));
-    return read_formats(L, upvalue_session(L), 1, n);
+    return read_formats(L, lg_upvalue_session(L), 1, n);
 }
 
 int lg_sink_lines(lua_State *L)
 {
-    if (!lua_isnoneornil(L, 1) || !reads_user(L)) return call_stock(L);
+    if (!lua_isnoneornil(L, 1) || !reads_user(L)) return lg_call_stock(L);
     int n = lua_gettop(L);
     if (n > 0) lua_remove(L, 1);
     n = lua_gettop(L);
     luaL_argcheck(L, n <= 200, 200, "too many formats");
-    lua_pushlightuserdata(L, upvalue_session(L));
+    lua_pushlightuserdata(L, lg_upvalue_session(L));
     lua_insert(L, 1);
     lua_pushinteger(L, n);
     lua_insert(L, 2);
@@ -222,7 +209,7 @@ static const char *ask_terminal(const char *prompt, struct lg_buffer *line)
 
 static int session_password(lua_State *L)
 {
-    struct lg_session *s = upvalue_session(L);
+    struct lg_session *s = lg_upvalue_session(L);
     const char *prompt = luaL_optstring(L, 1, "Password: ");
     struct lg_buffer *line = lg_push_buffer(L);
     fflush(stdout);

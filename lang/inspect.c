@@ -312,22 +312,16 @@ static bool put_chain(lua_State *L, const struct lg_tokens *t, size_t first, siz
     return found;
 }
 
-static bool is_sign(const struct lg_tokens *t, size_t i, char sign)
-{
-    const struct lg_token *k = &t->items[i];
-    return k->kind == LG_TOKEN_OPERATOR && k->end - k->start == 1 && t->text[k->start] == sign;
-}
-
 /* From the parenthesis of k(1, 32)(...) back to that of k(...), whose results are called: a launch's arguments belong
  * to the kernel k. */
 static size_t before_calls(const struct lg_tokens *t, size_t open)
 {
-    while (open > 0 && open < t->count && is_sign(t, open - 1, ')')) {
+    while (open > 0 && open < t->count && lg_is_sign(t, open - 1, ")")) {
         size_t i = open - 1;
         for (int depth = 1; depth > 0;) {
             if (i == 0) return open;
             i--;
-            depth += is_sign(t, i, ')') - is_sign(t, i, '(');
+            depth += lg_is_sign(t, i, ")") - lg_is_sign(t, i, "(");
         }
         open = i;
     }

@@ -20,10 +20,8 @@ static void push_state(lua_State *L, const char *module, const char *version, co
                                             {"_view_module", "_view_module_version"}};
     lua_createtable(L, 0, 12);
     for (int i = 0; i < 2; i++) {
-        lua_pushstring(L, module);
-        lua_setfield(L, -2, fields[i][0]);
-        lua_pushstring(L, version);
-        lua_setfield(L, -2, fields[i][1]);
+        lg_set_string(L, fields[i][0], module);
+        lg_set_string(L, fields[i][1], version);
     }
     lua_pushfstring(L, "%sModel", name);
     lua_setfield(L, -2, "_model_name");
@@ -50,8 +48,7 @@ static void send_state(lua_State *L, int model, const char *method)
     model = lua_absindex(L, model);
     lua_pushvalue(L, model);
     lua_createtable(L, 0, 3);
-    lua_pushstring(L, method);
-    lua_setfield(L, -2, "method");
+    lg_set_string(L, "method", method);
     lua_pushvalue(L, -3);
     lua_setfield(L, -2, "state");
     lua_newtable(L);
@@ -244,8 +241,7 @@ static void push_menu(lua_State *L, int spec, int idx, const char *name)
         lua_pop(L, 1);
     }
     lua_setfield(L, -2, "_options_labels");
-    lua_pushinteger(L, find_choice(L, spec, idx, n, name));
-    lua_setfield(L, -2, "index");
+    lg_set_integer(L, "index", find_choice(L, spec, idx, n, name));
 }
 
 /* Pushes the state of the control for the value on top, and below it the list of its choices or nil. Pops the value. */

@@ -288,11 +288,6 @@ void lg_interrupt_end(struct lg_session *s)
 
 /* The rest replaces coroutine.resume, wrap and close by functions that keep `running` right; they behave as the stock
  * ones do. */
-static struct lg_session *upvalue_session(lua_State *L)
-{
-    return lua_touserdata(L, lua_upvalueindex(1));
-}
-
 /* Resumes co with the top `narg` values; leaves its results (or the error value) on L's stack. Their count, or -1. */
 static int resume(lua_State *L, struct lg_session *s, lua_State *co, int narg)
 {
@@ -327,7 +322,7 @@ static int coroutine_resume(lua_State *L)
 {
     lua_State *co = lua_tothread(L, 1);
     luaL_argexpected(L, co, 1, "thread");
-    int n = resume(L, upvalue_session(L), co, lua_gettop(L) - 1);
+    int n = resume(L, lg_upvalue_session(L), co, lua_gettop(L) - 1);
     lua_pushboolean(L, n >= 0);
     if (n < 0) n = 1;
     lua_insert(L, -(n + 1));
@@ -337,7 +332,7 @@ static int coroutine_resume(lua_State *L)
 static int wrapped(lua_State *L)
 {
     lua_State *co = lua_tothread(L, lua_upvalueindex(2));
-    int n = resume(L, upvalue_session(L), co, lua_gettop(L));
+    int n = resume(L, lg_upvalue_session(L), co, lua_gettop(L));
     if (n >= 0) return n;
     int status = lua_status(co);
     if (status != LUA_OK && status != LUA_YIELD) { /* dead by an error: close its variables */

@@ -34,18 +34,13 @@ static void push_params(lua_State *L, const struct rt_entry *entry)
     for (size_t i = 0; i < entry->param_count; i++) {
         const struct rt_param *p = &entry->params[i];
         lua_createtable(L, 0, 6);
-        lua_pushstring(L, p->name);
-        lua_setfield(L, -2, "name");
-        lua_pushstring(L, p->type);
-        lua_setfield(L, -2, "type");
-        lua_pushstring(L, kinds[p->kind]);
-        lua_setfield(L, -2, "kind");
+        lg_set_string(L, "name", p->name);
+        lg_set_string(L, "type", p->type);
+        lg_set_string(L, "kind", kinds[p->kind]);
         if (p->dtype != RT_DTYPE_COUNT) lua_pushstring(L, rt_dtypes[p->dtype].name);
         if (p->dtype != RT_DTYPE_COUNT) lua_setfield(L, -2, "dtype");
-        lua_pushinteger(L, (lua_Integer)p->size);
-        lua_setfield(L, -2, "size");
-        lua_pushinteger(L, (lua_Integer)p->offset);
-        lua_setfield(L, -2, "offset");
+        lg_set_integer(L, "size", (lua_Integer)p->size);
+        lg_set_integer(L, "offset", (lua_Integer)p->offset);
         lua_rawseti(L, -2, (lua_Integer)i + 1);
     }
 }

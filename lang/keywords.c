@@ -1,3 +1,4 @@
+/* Arguments by name: f{x, axis = 2} becomes f(x, 2), by the names that the signature of f has. */
 #include "lang/closest.h"
 #include "lang/keywords.h"
 

@@ -6,6 +6,7 @@
 #include <lua.h>
 #include <lauxlib.h>
 #include <lualib.h>
+#include <string.h>
 #include "kernels/kernels.h"
 #include "runtime/kernel.h"
 #include "runtime/lend.h"
@@ -94,6 +95,23 @@ static inline void lg_check_lent(lua_State *L, enum rt_status status)
     lg_check(L, status);
 }
 
+/* A field of the table at the top of the stack. [raises] */
+static inline void lg_set_integer(lua_State *L, const char *key, lua_Integer value)
+{
+    lua_pushinteger(L, value);
+    lua_setfield(L, -2, key);
+}
+static inline void lg_set_number(lua_State *L, const char *key, double value)
+{
+    lua_pushnumber(L, value);
+    lua_setfield(L, -2, key);
+}
+static inline void lg_set_string(lua_State *L, const char *key, const char *value) /* nil for NULL */
+{
+    lua_pushstring(L, value);
+    lua_setfield(L, -2, key);
+}
+
 /* Raises when the user wants to stop, and answers who waits for the interpreter; for loops over many Lua values.
  * [raises] */
 void lg_poll(lua_State *L);
@@ -135,6 +153,10 @@ void lg_push_array_text(lua_State *L, const struct rt_array *a);
 void lg_push_array_html(lua_State *L, const struct rt_array *a);
 /* Adds text with <, >, & and " as HTML writes them. [raises] */
 void lg_add_html(luaL_Buffer *b, const char *text, size_t length);
+static inline void lg_add_html_text(luaL_Buffer *b, const char *text)
+{
+    lg_add_html(b, text, strlen(text));
+}
 /* Adds at most 511 bytes as printf makes them. [raises] */
 void lg_add_format(luaL_Buffer *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Pops an HTML text and, from below it, a plain one: the forms that the table at the top then shows itself in. [raises]

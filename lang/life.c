@@ -67,6 +67,13 @@ struct rt_array *lg_new_array(lua_State *L)
     return a;
 }
 
+struct rt_array *lg_push_shared(lua_State *L, const struct rt_array *a)
+{
+    struct rt_array *out = lg_new_array(L);
+    rt_array_share(a, out);
+    return out;
+}
+
 void lg_push_methods(lua_State *L)
 {
     lua_rawgetp(L, LUA_REGISTRYINDEX, &methods_key);

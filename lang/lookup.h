@@ -13,6 +13,12 @@ struct lg_tokens {
     bool failed;     /* out of memory */
     bool in_comment; /* the text ends inside a comment */
 };
+/* Is the token an operator of one character, one of these? */
+static inline bool lg_is_sign(const struct lg_tokens *t, size_t i, const char *signs)
+{
+    const struct lg_token *k = &t->items[i];
+    return k->kind == LG_TOKEN_OPERATOR && k->end - k->start == 1 && strchr(signs, t->text[k->start]);
+}
 
 /* The tokens of text[0..length); release with free(items). */
 void lg_tokens_fill(struct lg_tokens *t, const char *text, size_t length);

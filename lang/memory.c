@@ -164,12 +164,9 @@ static void push_largest(lua_State *L, const struct rt_device *d)
         const struct lg_large *a = &largest.items[i];
         lua_Integer bytes = (lua_Integer)a->storage->bytes;
         lua_createtable(L, 0, 4);
-        lua_pushstring(L, a->name);
-        lua_setfield(L, -2, "name");
-        lua_pushinteger(L, bytes);
-        lua_setfield(L, -2, "bytes");
-        lua_pushstring(L, rt_dtypes[a->dtype].name);
-        lua_setfield(L, -2, "dtype");
+        lg_set_string(L, "name", a->name);
+        lg_set_integer(L, "bytes", bytes);
+        lg_set_string(L, "dtype", rt_dtypes[a->dtype].name);
         lg_push_shape(L, a->ndim, a->shape);
         lua_setfield(L, -2, "shape");
         lua_rawseti(L, -2, i + 1);
@@ -194,13 +191,11 @@ static void push_memory(lua_State *L, struct rt_device *d)
                 {"total", total}};
     lua_createtable(L, 0, sizeof rows / sizeof *rows + 3);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        lua_pushinteger(L, (lua_Integer)rows[i].value);
-        lua_setfield(L, -2, rows[i].name);
+        lg_set_integer(L, rows[i].name, (lua_Integer)rows[i].value);
     }
     push_largest(L, d);
     lua_setfield(L, -2, "arrays");
-    lua_pushstring(L, d->name);
-    lua_setfield(L, -2, "device");
+    lg_set_string(L, "device", d->name);
     lg_set_memory_text(L);
 }
 

@@ -5,12 +5,6 @@
 #include "lang/kernel.h"
 #include "runtime/occupancy.h"
 
-static void set_integer(lua_State *L, const char *key, lua_Integer value)
-{
-    lua_pushinteger(L, value);
-    lua_setfield(L, -2, key);
-}
-
 void lg_push_occupancy(lua_State *L, const struct rt_occupancy *o)
 {
     static const char *const keys[RT_LIMITER_COUNT] = {
@@ -20,16 +14,14 @@ void lg_push_occupancy(lua_State *L, const struct rt_occupancy *o)
         [RT_LIMIT_BLOCKS] = "blocks",
     };
     lua_createtable(L, 0, 8);
-    lua_pushnumber(L, o->max_warps ? (double)o->warps / o->max_warps : 0);
-    lua_setfield(L, -2, "fraction");
-    set_integer(L, "blocks", o->blocks);
-    set_integer(L, "warps", o->warps);
-    set_integer(L, "max_warps", o->max_warps);
-    lua_pushstring(L, rt_limiter_names[o->limiter]);
-    lua_setfield(L, -2, "limiter");
+    lg_set_number(L, "fraction", o->max_warps ? (double)o->warps / o->max_warps : 0);
+    lg_set_integer(L, "blocks", o->blocks);
+    lg_set_integer(L, "warps", o->warps);
+    lg_set_integer(L, "max_warps", o->max_warps);
+    lg_set_string(L, "limiter", rt_limiter_names[o->limiter]);
     lua_createtable(L, 0, RT_LIMITER_COUNT);
     for (int i = 0; i < RT_LIMITER_COUNT; i++)
-        if (o->limits[i] != INT_MAX) set_integer(L, keys[i], o->limits[i]);
+        if (o->limits[i] != INT_MAX) lg_set_integer(L, keys[i], o->limits[i]);
     lua_setfield(L, -2, "limits");
 }
 
@@ -44,9 +36,9 @@ static void push_for(lua_State *L, const struct needs *n, int threads)
 {
     struct rt_occupancy o = rt_occupancy_of(&n->on, threads, n->registers, n->shared);
     lg_push_occupancy(L, &o);
-    set_integer(L, "block", threads);
-    set_integer(L, "registers", n->registers);
-    set_integer(L, "shared", (lua_Integer)n->shared);
+    lg_set_integer(L, "block", threads);
+    lg_set_integer(L, "registers", n->registers);
+    lg_set_integer(L, "shared", (lua_Integer)n->shared);
 }
 
 static lua_Integer option(lua_State *L, int table, const char *key, lua_Integer fallback, lua_Integer most)

@@ -12,11 +12,6 @@ void lg_output(struct lg_session *s, enum lg_stream which, const char *text, siz
     if (!lg_capture_text(s, which, text, length)) s->sink.stream(s->sink.context, which, text, length);
 }
 
-static struct lg_session *upvalue_session(lua_State *L)
-{
-    return lua_touserdata(L, lua_upvalueindex(1));
-}
-
 static int sink_print(lua_State *L)
 {
     int n = lua_gettop(L);
@@ -31,8 +26,16 @@ static int sink_print(lua_State *L)
     luaL_pushresult(&b);
     size_t length;
     const char *text = lua_tolstring(L, -1, &length);
-    lg_output(upvalue_session(L), LG_STDOUT, text, length);
+    lg_output(lg_upvalue_session(L), LG_STDOUT, text, length);
     return 0;
+}
+
+int lg_call_stock(lua_State *L)
+{
+    lua_pushvalue(L, lua_upvalueindex(2));
+    lua_insert(L, 1);
+    lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
+    return lua_gettop(L);
 }
 
 /* io.write: upvalues the session, the stock io.write, io.stdout. To another default output it is the stock function. */
@@ -42,10 +45,7 @@ static int sink_write(lua_State *L)
     lua_getfield(L, LUA_REGISTRYINDEX, "_IO_output");
     if (!lua_rawequal(L, -1, lua_upvalueindex(3))) {
         lua_settop(L, n);
-        lua_pushvalue(L, lua_upvalueindex(2));
-        lua_insert(L, 1);
-        lua_call(L, n, LUA_MULTRET);
-        return lua_gettop(L);
+        return lg_call_stock(L);
     }
     luaL_Buffer b;
     luaL_buffinit(L, &b);
@@ -57,7 +57,7 @@ static int sink_write(lua_State *L)
     luaL_pushresult(&b);
     size_t length;
     const char *text = lua_tolstring(L, -1, &length);
-    lg_output(upvalue_session(L), LG_STDOUT, text, length);
+    lg_output(lg_upvalue_session(L), LG_STDOUT, text, length);
     lua_pushvalue(L, lua_upvalueindex(3));
     return 1;
 }

@@ -1,3 +1,5 @@
+/* The numbers of a plot, as text for gnuplot: all, or, where there are many more than a picture has columns, the least
+ * and the greatest of each range. */
 #include "lang/plot.h"
 
 #include <math.h>

@@ -74,10 +74,8 @@ static void push_ops(lua_State *L)
     lua_createtable(L, KN_OP_COUNT, 0);
     for (int i = 0; i < KN_OP_COUNT; i++) {
         lua_createtable(L, 0, 2);
-        lua_pushstring(L, kn_ops[i].name);
-        lua_setfield(L, -2, "name");
-        lua_pushinteger(L, kn_ops[i].arity);
-        lua_setfield(L, -2, "arity");
+        lg_set_string(L, "name", kn_ops[i].name);
+        lg_set_integer(L, "arity", kn_ops[i].arity);
         lua_rawseti(L, -2, i + 1);
     }
 }

@@ -112,18 +112,6 @@ static void make_rows(lua_State *L, struct lg_profile *p)
 }
 
 /* ---- as a table ---- */
-static void set_integer(lua_State *L, const char *key, uint64_t value)
-{
-    lua_pushinteger(L, (lua_Integer)value);
-    lua_setfield(L, -2, key);
-}
-
-static void set_number(lua_State *L, const char *key, double value)
-{
-    lua_pushnumber(L, value);
-    lua_setfield(L, -2, key);
-}
-
 static void set_triple(lua_State *L, const char *key, const unsigned v[3])
 {
     lua_createtable(L, 3, 0);
@@ -143,12 +131,12 @@ static void set_traffic(lua_State *L, const char *key, const struct simt_traffic
 {
     if (!t->requests) return;
     lua_createtable(L, 0, 6);
-    set_integer(L, "requests", t->requests);
-    set_integer(L, "sectors", t->sectors);
-    set_integer(L, "ideal", t->ideal);
-    set_integer(L, "bytes", t->bytes);
-    set_integer(L, "moved", t->sectors * 32);
-    set_number(L, "efficiency", ratio(t->ideal, t->sectors));
+    lg_set_integer(L, "requests", t->requests);
+    lg_set_integer(L, "sectors", t->sectors);
+    lg_set_integer(L, "ideal", t->ideal);
+    lg_set_integer(L, "bytes", t->bytes);
+    lg_set_integer(L, "moved", t->sectors * 32);
+    lg_set_number(L, "efficiency", ratio(t->ideal, t->sectors));
     lua_setfield(L, -2, key);
 }
 
@@ -156,23 +144,23 @@ static void set_banks(lua_State *L, const char *key, const struct simt_banks *b)
 {
     if (!b->requests) return;
     lua_createtable(L, 0, 3);
-    set_integer(L, "requests", b->requests);
-    set_integer(L, "conflicts", b->turns - b->ideal);
-    set_integer(L, "bytes", b->bytes);
+    lg_set_integer(L, "requests", b->requests);
+    lg_set_integer(L, "conflicts", b->turns - b->ideal);
+    lg_set_integer(L, "bytes", b->bytes);
     lua_setfield(L, -2, key);
 }
 
 /* Sets the counts into the table on top. What did not happen is not there, but for the first few. */
 static void set_counts(lua_State *L, const struct simt_counts *c)
 {
-    set_integer(L, "instructions", c->instructions);
-    set_number(L, "lanes", ratio(c->lanes, c->instructions));
-    set_integer(L, "branches", c->branches);
-    set_integer(L, "divergent", c->divergent);
-    set_integer(L, "barriers", c->barriers);
-    set_integer(L, "flops", c->flops);
-    if (c->double_flops) set_integer(L, "double_flops", c->double_flops);
-    if (lg_profile_moved(c)) set_number(L, "intensity", (double)c->flops / (double)lg_profile_moved(c));
+    lg_set_integer(L, "instructions", c->instructions);
+    lg_set_number(L, "lanes", ratio(c->lanes, c->instructions));
+    lg_set_integer(L, "branches", c->branches);
+    lg_set_integer(L, "divergent", c->divergent);
+    lg_set_integer(L, "barriers", c->barriers);
+    lg_set_integer(L, "flops", c->flops);
+    if (c->double_flops) lg_set_integer(L, "double_flops", c->double_flops);
+    if (lg_profile_moved(c)) lg_set_number(L, "intensity", (double)c->flops / (double)lg_profile_moved(c));
     set_traffic(L, "load", &c->load);
     set_traffic(L, "store", &c->store);
     set_traffic(L, "atomic", &c->atomic);
@@ -181,15 +169,15 @@ static void set_counts(lua_State *L, const struct simt_counts *c)
     set_banks(L, "shared_atomic", &c->shared_atomic);
     if (c->atomics) {
         lua_createtable(L, 0, 3);
-        set_integer(L, "requests", c->atomics);
-        set_integer(L, "lanes", c->atomic_lanes);
-        set_number(L, "collisions", ratio(c->atomic_turns, c->atomics));
+        lg_set_integer(L, "requests", c->atomics);
+        lg_set_integer(L, "lanes", c->atomic_lanes);
+        lg_set_number(L, "collisions", ratio(c->atomic_turns, c->atomics));
         lua_setfield(L, -2, "atomics");
     }
     if (c->local_requests) {
         lua_createtable(L, 0, 2);
-        set_integer(L, "requests", c->local_requests);
-        set_integer(L, "bytes", c->local_bytes);
+        lg_set_integer(L, "requests", c->local_requests);
+        lg_set_integer(L, "bytes", c->local_bytes);
         lua_setfield(L, -2, "local_memory");
     }
 }
@@ -202,13 +190,12 @@ static void set_lines(lua_State *L, const struct lg_profile *p)
         const struct lg_profile_row *row = &p->rows[k];
         if (!row->counts) continue;
         lua_createtable(L, 0, 12);
-        set_integer(L, "line", (uint64_t)row->line);
+        lg_set_integer(L, "line", (uint64_t)row->line);
         if (row->source) {
             lua_pushlstring(L, row->source, row->length);
             lua_setfield(L, -2, "source");
         }
-        lua_pushstring(L, row->file);
-        lua_setfield(L, -2, "file");
+        lg_set_string(L, "file", row->file);
         set_counts(L, row->counts);
         lua_rawseti(L, -2, ++n);
     }
@@ -218,22 +205,21 @@ static void set_lines(lua_State *L, const struct lg_profile *p)
 static void set_fields(lua_State *L, const struct lg_profile *p)
 {
     const struct rt_kernel *k = p->kernel;
-    lua_pushstring(L, k->entry->name);
-    lua_setfield(L, -2, "kernel");
+    lg_set_string(L, "kernel", k->entry->name);
     set_triple(L, "grid", p->launch.grid);
     set_triple(L, "block", p->launch.block);
-    set_integer(L, "registers", (uint64_t)k->registers);
-    set_integer(L, "shared", (uint64_t)k->shared_bytes + p->launch.shared);
-    set_integer(L, "local_bytes", (uint64_t)k->local_bytes);
-    set_integer(L, "array_bytes", p->result.array_bytes);
+    lg_set_integer(L, "registers", (uint64_t)k->registers);
+    lg_set_integer(L, "shared", (uint64_t)k->shared_bytes + p->launch.shared);
+    lg_set_integer(L, "local_bytes", (uint64_t)k->local_bytes);
+    lg_set_integer(L, "array_bytes", p->result.array_bytes);
     lg_push_occupancy(L, &p->result.occupancy);
     lua_setfield(L, -2, "occupancy");
     if (p->result.counts) {
         set_counts(L, &p->result.counts->total);
     } else {
-        set_number(L, "milliseconds", p->result.milliseconds);
+        lg_set_number(L, "milliseconds", p->result.milliseconds);
         if (p->result.milliseconds > 0)
-            set_number(L, "bandwidth", (double)p->result.array_bytes / p->result.milliseconds / 1e6);
+            lg_set_number(L, "bandwidth", (double)p->result.array_bytes / p->result.milliseconds / 1e6);
     }
     set_lines(L, p);
 }

@@ -7,11 +7,6 @@
 #define BAD  "background:rgba(226,74,51,.28);border-radius:3px"
 #define HEAT "rgba(110,130,255,%.2f)"
 
-static void add_text(luaL_Buffer *b, const char *text)
-{
-    lg_add_html(b, text, strlen(text));
-}
-
 static void add_facts(luaL_Buffer *b, const struct lg_profile_fact *facts, size_t n)
 {
     luaL_addstring(
@@ -20,9 +15,9 @@ static void add_facts(luaL_Buffer *b, const struct lg_profile_fact *facts, size_
     for (size_t k = 0; k < n; k++) {
         luaL_addstring(b, "<tr style=\"background:none\"><td style=\"text-align:left;opacity:.65;padding:1px 12px 1px "
                           "0;white-space:nowrap\">");
-        add_text(b, facts[k].label);
+        lg_add_html_text(b, facts[k].label);
         luaL_addstring(b, "</td><td style=\"text-align:left;padding:1px 0\">");
-        add_text(b, facts[k].text);
+        lg_add_html_text(b, facts[k].text);
         luaL_addstring(b, "</td></tr>");
     }
     luaL_addstring(b, "</tbody></table>");
@@ -34,9 +29,9 @@ static void add_headings(luaL_Buffer *b, const struct lg_profile *p)
     for (int k = 0; k < LG_COLUMN_COUNT; k++) {
         if (!lg_profile_has(p, (enum lg_profile_column)k)) continue;
         luaL_addstring(b, "<th style=\"text-align:right;padding:1px 8px\" title=\"");
-        add_text(b, lg_profile_headings[k].explanation);
+        lg_add_html_text(b, lg_profile_headings[k].explanation);
         luaL_addstring(b, "\">");
-        add_text(b, lg_profile_headings[k].title);
+        lg_add_html_text(b, lg_profile_headings[k].title);
         luaL_addstring(b, "</th>");
     }
     luaL_addstring(b, "<th style=\"text-align:right;padding:1px 8px\">line</th>"
@@ -59,7 +54,7 @@ static void add_row(luaL_Buffer *b, const struct lg_profile *p, const struct lg_
             luaL_addstring(b, text);
         }
         luaL_addstring(b, "\">");
-        add_text(b, cell);
+        lg_add_html_text(b, cell);
         luaL_addstring(b, "</td>");
     }
     luaL_addstring(b, "<td style=\"text-align:right;opacity:.55;padding:1px 8px\">");
@@ -68,7 +63,7 @@ static void add_row(luaL_Buffer *b, const struct lg_profile *p, const struct lg_
     luaL_addstring(b, "</td><td style=\"text-align:left;white-space:pre;padding:1px 8px\">");
     if (row->file) {
         luaL_addstring(b, "<span style=\"opacity:.6\">(");
-        add_text(b, row->file);
+        lg_add_html_text(b, row->file);
         luaL_addstring(b, ")</span> ");
     }
     if (row->source) lg_add_html(b, row->source, row->length);
@@ -82,7 +77,7 @@ void lg_push_profile_html(lua_State *L, const struct lg_profile *p)
     luaL_buffinit(L, &b);
     luaL_addstring(&b, "<div class=\"lunarray\" style=\"color:inherit;overflow-x:auto\"><div>profile of <code "
                        "style=\"color:inherit;background:none\">");
-    add_text(&b, p->kernel->entry->name);
+    lg_add_html_text(&b, p->kernel->entry->name);
     luaL_addstring(&b, "</code></div>");
     add_facts(&b, facts, lg_profile_facts(p, facts));
     if (p->result.counts) {

@@ -135,8 +135,7 @@ static int push_group(lua_State *L, const struct rates *r, int x, int64_t from, 
     }
     int padded = lg_step(L, "pad", "vv", inside, lua_gettop(L));
     lua_createtable(L, 0, 1);
-    lua_pushinteger(L, r->down);
-    lua_setfield(L, -2, "stride");
+    lg_set_integer(L, "stride", r->down);
     return lg_step(L, "conv1d", "vvv", padded, weights, lua_gettop(L));
 }
 

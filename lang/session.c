@@ -1,3 +1,5 @@
+/* A session from its beginning to its end: the Lua state, what is opened in it, and the memory that lasts for a cell.
+ * */
 #include "lang/debugger_state.h"
 
 #include <stdlib.h>

@@ -123,7 +123,15 @@ bool lg_is_beside(lua_State *L);
 void lg_decline(lua_State *L);                               /* the session's own thread would say more */
 void lg_open_coroutines(lua_State *L, struct lg_session *s); /* [raises] */
 
-/* lang/output.c */
+/* The session, in functions whose first upvalue it is. */
+static inline struct lg_session *lg_upvalue_session(lua_State *L)
+{
+    return lua_touserdata(L, lua_upvalueindex(1));
+}
+
+/* lang/output.c; and, for functions in the place of one of Lua's, which is their second upvalue, a call of that with
+ * the arguments: all its results. [raises] */
+int lg_call_stock(lua_State *L);
 void lg_output(struct lg_session *s, enum lg_stream which, const char *text, size_t length);
 void lg_open_output(lua_State *L, struct lg_session *s); /* print, io.write, io.read, warn into the sink. [raises] */
 

@@ -42,13 +42,6 @@ int lg_check_new_axis(lua_State *L, int idx, int ndim)
     return axis_of(L, idx, ndim + 1, "result");
 }
 
-static struct rt_array *push_shared(lua_State *L, const struct rt_array *a)
-{
-    struct rt_array *out = lg_new_array(L);
-    rt_array_share(a, out);
-    return out;
-}
-
 static void push_contiguous(lua_State *L, const struct rt_array *a)
 {
     struct rt_array *out = lg_new_array(L);
@@ -157,7 +150,7 @@ static int squeeze(lua_State *L)
     if (only >= 0 && a->shape[only] != 1)
         return luaL_error(L, "axis %d has %I elements; only an axis of 1 can be squeezed", only + 1,
                           (LUAI_UACINT)a->shape[only]);
-    struct rt_array *out = push_shared(L, a);
+    struct rt_array *out = lg_push_shared(L, a);
     for (int i = a->ndim - 1; i >= 0; i--)
         if (only < 0 ? out->shape[i] == 1 : i == only) drop_axis(out, i);
     return 1;
@@ -168,7 +161,7 @@ static int unsqueeze(lua_State *L)
     const struct rt_array *a = lg_check_array(L, 1);
     if (a->ndim == RT_MAX_DIMS) return luaL_error(L, "an array has at most %d axes", RT_MAX_DIMS);
     int axis = lg_check_new_axis(L, 2, a->ndim);
-    struct rt_array *out = push_shared(L, a);
+    struct rt_array *out = lg_push_shared(L, a);
     size_t behind = (size_t)(a->ndim - axis);
     memmove(out->shape + axis + 1, out->shape + axis, behind * sizeof *out->shape);
     memmove(out->strides + axis + 1, out->strides + axis, behind * sizeof *out->strides);
@@ -207,7 +200,7 @@ static int narrow(lua_State *L)
     if (length < 0 || length > a->shape[axis] - start)
         return luaL_error(L, "%I elements from index %I do not fit into axis %d, which has %I", (LUAI_UACINT)length,
                           (LUAI_UACINT)luaL_checkinteger(L, 3), axis + 1, (LUAI_UACINT)a->shape[axis]);
-    struct rt_array *out = push_shared(L, a);
+    struct rt_array *out = lg_push_shared(L, a);
     out->offset += start * a->strides[axis];
     out->shape[axis] = length;
     return 1;

@@ -39,7 +39,7 @@ static int release(lua_State *L)
 
 int lg_sparse_share(lua_State *L, const struct rt_array *a)
 {
-    rt_array_share(a, lg_new_array(L));
+    lg_push_shared(L, a);
     return lua_gettop(L);
 }
 

@@ -111,12 +111,6 @@ static struct plan read_plan(lua_State *L)
     return p;
 }
 
-static void set_number(lua_State *L, const char *key, double value)
-{
-    lua_pushnumber(L, value);
-    lua_setfield(L, -2, key);
-}
-
 static int by_size(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
@@ -137,13 +131,12 @@ static void set_figures(lua_State *L, double *times, lua_Integer n)
     double mean = sum / (double)n;
     for (lua_Integer i = 0; i < n; i++) squares += (times[i] - mean) * (times[i] - mean);
     qsort(times, (size_t)n, sizeof *times, by_size);
-    set_number(L, "min", times[0]);
-    set_number(L, "max", times[n - 1]);
-    set_number(L, "median", (times[(n - 1) / 2] + times[n / 2]) / 2);
-    set_number(L, "mean", mean);
-    set_number(L, "std", sqrt(squares / (double)n));
-    lua_pushinteger(L, n);
-    lua_setfield(L, -2, "repeats");
+    lg_set_number(L, "min", times[0]);
+    lg_set_number(L, "max", times[n - 1]);
+    lg_set_number(L, "median", (times[(n - 1) / 2] + times[n / 2]) / 2);
+    lg_set_number(L, "mean", mean);
+    lg_set_number(L, "std", sqrt(squares / (double)n));
+    lg_set_integer(L, "repeats", n);
 }
 
 /* Pushes the timing of the function at idx. */

@@ -186,18 +186,14 @@ static void push_steps(lua_State *L, const struct lg_trace *t)
         size_t length = 0;
         const char *source = lg_trace_source(t, s, &length);
         lua_createtable(L, 0, 8);
-        lua_pushinteger(L, s->line + t->kernel->program->first_line - 1);
-        lua_setfield(L, -2, "line");
+        lg_set_integer(L, "line", s->line + t->kernel->program->first_line - 1);
         if (source) {
             lua_pushlstring(L, source, length);
             lua_setfield(L, -2, "source");
         }
-        lua_pushinteger(L, s->lanes);
-        lua_setfield(L, -2, "mask");
-        lua_pushinteger(L, __builtin_popcount(s->lanes));
-        lua_setfield(L, -2, "active");
-        lua_pushinteger(L, s->depth);
-        lua_setfield(L, -2, "depth");
+        lg_set_integer(L, "mask", s->lanes);
+        lg_set_integer(L, "active", __builtin_popcount(s->lanes));
+        lg_set_integer(L, "depth", s->depth);
         set_function(L, s);
         set_values(L, r, s, latest);
         set_shared(L, r, s);
@@ -208,18 +204,15 @@ static void push_steps(lua_State *L, const struct lg_trace *t)
 
 static void set_fields(lua_State *L, const struct lg_trace *t)
 {
-    lua_pushstring(L, t->kernel->entry->name);
-    lua_setfield(L, -2, "kernel");
+    lg_set_string(L, "kernel", t->kernel->entry->name);
     lua_createtable(L, 3, 0);
     for (int i = 0; i < 3; i++) {
         lua_pushinteger(L, t->request.block[i]);
         lua_rawseti(L, -2, i + 1);
     }
     lua_setfield(L, -2, "block");
-    lua_pushinteger(L, t->request.warp);
-    lua_setfield(L, -2, "warp");
-    lua_pushinteger(L, (lua_Integer)t->result->all_steps);
-    lua_setfield(L, -2, "total");
+    lg_set_integer(L, "warp", t->request.warp);
+    lg_set_integer(L, "total", (lua_Integer)t->result->all_steps);
 }
 
 /* ---- the function ---- */

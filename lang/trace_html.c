@@ -18,11 +18,6 @@
 #define CHANGES_CELL  "style=\"text-align:left;padding:1px 8px;vertical-align:top;white-space:pre-wrap;min-width:12ch\""
 #define FAINT_CELL    "style=\"text-align:right;padding:1px 8px;vertical-align:top;opacity:.55\""
 
-static void add_text(luaL_Buffer *b, const char *text)
-{
-    lg_add_html(b, text, strlen(text));
-}
-
 static void add_lanes(luaL_Buffer *b, uint32_t lanes)
 {
     for (int l = 0; l < 32;) {
@@ -64,7 +59,7 @@ static void add_step(luaL_Buffer *b, const struct lg_trace *t, uint32_t k)
     struct lg_trace_change at = {0};
     for (bool first = true; lg_trace_change_text(t, s, &at, text, sizeof text); first = false) {
         if (!first) luaL_addstring(b, "   ");
-        add_text(b, text);
+        lg_add_html_text(b, text);
     }
     luaL_addstring(b, "</td></tr>");
 }
@@ -77,10 +72,10 @@ void lg_push_trace_html(lua_State *L, const struct lg_trace *t)
     luaL_buffinit(L, &b);
     luaL_addstring(&b, "<div class=\"lunarray\" style=\"color:inherit;overflow-x:auto\"><div>trace of <code "
                        "style=\"color:inherit;background:none\">");
-    add_text(&b, t->kernel->entry->name);
+    lg_add_html_text(&b, t->kernel->entry->name);
     luaL_addstring(&b, "</code>: ");
     lg_trace_title(t, text, sizeof text);
-    add_text(&b, text);
+    lg_add_html_text(&b, text);
     luaL_addstring(&b, "</div><table style=\"color:inherit;background:none;font-size:inherit;font-family:monospace;"
                        "font-variant-numeric:tabular-nums;border-collapse:collapse\"><thead><tr "
                        "style=\"background:none\">");
@@ -95,7 +90,7 @@ void lg_push_trace_html(lua_State *L, const struct lg_trace *t)
     luaL_addstring(&b, "</tbody></table>");
     if (lg_trace_rest(t, shown, text, sizeof text)) {
         luaL_addstring(&b, "<div style=\"opacity:.7\">");
-        add_text(&b, text);
+        lg_add_html_text(&b, text);
         luaL_addstring(&b, "</div>");
     }
     luaL_addstring(&b, "</div>");

@@ -2,13 +2,6 @@
 #include <string.h>
 #include "lang/array.h"
 
-static struct rt_array *push_view(lua_State *L, const struct rt_array *a)
-{
-    struct rt_array *out = lg_new_array(L);
-    rt_array_share(a, out);
-    return out;
-}
-
 int lg_check_axes(lua_State *L, int idx, int ndim, int *axes)
 {
     int count = 0, given = lua_gettop(L) - idx + 1;
@@ -40,7 +33,7 @@ static int flip(lua_State *L)
         for (; count < a->ndim; count++) axes[count] = count;
     else
         count = lg_check_axes(L, 2, a->ndim, axes);
-    struct rt_array *out = push_view(L, a);
+    struct rt_array *out = lg_push_shared(L, a);
     for (int i = 0; i < count; i++) {
         int axis = axes[i];
         if (out->shape[axis] < 1) continue;
@@ -90,7 +83,7 @@ static int unfold(lua_State *L)
         return luaL_error(L, "a window of %I elements does not fit into axis %d, which has %I", (LUAI_UACINT)size,
                           axis + 1, (LUAI_UACINT)a->shape[axis]);
     luaL_argcheck(L, step > 0, 4, "windows follow each other by a positive step");
-    struct rt_array *out = push_view(L, a);
+    struct rt_array *out = lg_push_shared(L, a);
     out->shape[axis] = (a->shape[axis] - size) / step + 1;
     out->shape[out->ndim] = size;
     out->strides[out->ndim++] = a->strides[axis];
@@ -106,7 +99,7 @@ static int diagonal(lua_State *L)
     int row = lua_isnoneornil(L, 3) ? 0 : lg_check_axis(L, 3, a->ndim);
     int column = lua_isnoneornil(L, 4) ? 1 : lg_check_axis(L, 4, a->ndim);
     if (row == column) return luaL_error(L, "a diagonal needs two axes, and axis %d was named twice", row + 1);
-    struct rt_array *out = push_view(L, a);
+    struct rt_array *out = lg_push_shared(L, a);
     lg_diagonal(out, offset, row, column);
     return 1;
 }
@@ -134,7 +127,7 @@ void lg_diagonal(struct rt_array *a, int64_t offset, int row, int column)
 /* Adds the part [start, start + count) of the axis to the table at the top. */
 static void add_part(lua_State *L, const struct rt_array *a, int axis, int64_t start, int64_t count)
 {
-    struct rt_array *out = push_view(L, a);
+    struct rt_array *out = lg_push_shared(L, a);
     if (count > 0) out->offset += start * out->strides[axis];
     out->shape[axis] = count;
     lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);

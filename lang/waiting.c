@@ -190,28 +190,15 @@ static bool open_stream(struct handle *h, int fd, const char *mode)
 
 /* ---- what replaces functions of io and os; upvalues: the session, the stock function ---- */
 
-static struct lg_session *upvalue_session(lua_State *L)
-{
-    return lua_touserdata(L, lua_upvalueindex(1));
-}
-
-static int call_stock(lua_State *L)
-{
-    lua_pushvalue(L, lua_upvalueindex(2));
-    lua_insert(L, 1);
-    lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
-    return lua_gettop(L);
-}
-
 static int wait_execute(lua_State *L)
 {
     pid_t pid;
     const char *command = luaL_optstring(L, 1, NULL);
-    if (!command) return call_stock(L);
+    if (!command) return lg_call_stock(L);
     fflush(stdout);
     int failed = lg_spawn_shell(command, NULL, (int[]){LG_AS_HERE, LG_AS_HERE, LG_AS_HERE}, &pid);
     errno = failed;
-    return luaL_execresult(L, failed ? -1 : wait_program(upvalue_session(L), pid));
+    return luaL_execresult(L, failed ? -1 : wait_program(lg_upvalue_session(L), pid));
 }
 
 bool lg_goes_on(const char *command)
@@ -236,9 +223,9 @@ bool lg_goes_on(const char *command)
  * it, or a loop of such calls could not be left. */
 static int execute_stock(lua_State *L)
 {
-    int n = call_stock(L);
+    int n = lg_call_stock(L);
     bool signalled = n == 3 && lua_isstring(L, 2) && strcmp(lua_tostring(L, 2), "signal") == 0;
-    if (signalled && lua_tointeger(L, 3) == SIGINT) lg_session_interrupt(upvalue_session(L));
+    if (signalled && lua_tointeger(L, 3) == SIGINT) lg_session_interrupt(lg_upvalue_session(L));
     return n;
 }
 
@@ -280,7 +267,7 @@ static int wait_popen(lua_State *L)
     const char *command = luaL_checkstring(L, 1), *mode = luaL_optstring(L, 2, "r");
     int ends[2], reads = *mode == 'r';
     luaL_argcheck(L, strcmp(mode, "r") == 0 || strcmp(mode, "w") == 0, 2, "invalid mode");
-    struct handle *h = push_handle(L, upvalue_session(L));
+    struct handle *h = push_handle(L, lg_upvalue_session(L));
     fflush(NULL);
     if (pipe2(ends, O_CLOEXEC) != 0) return luaL_fileresult(L, 0, command);
     int program_ends[] = {LG_AS_HERE, LG_AS_HERE, reads ? errors_of(h) : LG_AS_HERE};
@@ -326,7 +313,7 @@ static int open_fifo(struct lg_session *s, const char *path, const char *mode)
 /* Pushes the file, or nil, the reason and its number; how many these are. */
 static int push_fifo(lua_State *L, const char *path, const char *mode)
 {
-    struct lg_session *s = upvalue_session(L);
+    struct lg_session *s = lg_upvalue_session(L);
     struct handle *h = push_handle(L, s);
     int fd = open_fifo(s, path, mode);
     return fd >= 0 && open_stream(h, fd, mode) ? 1 : luaL_fileresult(L, 0, path);
@@ -336,7 +323,7 @@ static int wait_open(lua_State *L)
 {
     const char *path = luaL_checkstring(L, 1), *mode = luaL_optstring(L, 2, "r");
     luaL_argcheck(L, is_mode(mode), 2, "invalid mode");
-    return is_fifo(path) ? push_fifo(L, path, mode) : call_stock(L);
+    return is_fifo(path) ? push_fifo(L, path, mode) : lg_call_stock(L);
 }
 
 /* Puts the open file in place of its name, the first argument; raises when it cannot be opened. */
@@ -348,7 +335,7 @@ static void open_argument(lua_State *L, const char *mode)
 
 static int wait_lines(lua_State *L)
 {
-    if (lua_type(L, 1) != LUA_TSTRING || !is_fifo(lua_tostring(L, 1))) return call_stock(L);
+    if (lua_type(L, 1) != LUA_TSTRING || !is_fifo(lua_tostring(L, 1))) return lg_call_stock(L);
     open_argument(L, "r");
     lua_pushvalue(L, 1); /* kept for the loop, which closes it at its end */
     lua_insert(L, 1);
@@ -364,13 +351,13 @@ static int wait_lines(lua_State *L)
 static int wait_input(lua_State *L)
 {
     if (lua_type(L, 1) == LUA_TSTRING && is_fifo(lua_tostring(L, 1))) open_argument(L, "r");
-    return call_stock(L);
+    return lg_call_stock(L);
 }
 
 static int wait_output(lua_State *L)
 {
     if (lua_type(L, 1) == LUA_TSTRING && is_fifo(lua_tostring(L, 1))) open_argument(L, "w");
-    return call_stock(L);
+    return lg_call_stock(L);
 }
 
 static void replace(lua_State *L, struct lg_session *s, const char *table, const char *name, lua_CFunction f)
