@@ -140,6 +140,31 @@ t.test("cooperative groups: tiles of a warp", function()
   for i = 0, 7 do t.eq(out[i + 1], 8 * 8 * i + 28) end
 end)
 
+t.test("lanes that come to a function one after the other meet in it", function()
+  local k = gpu.kernel [[
+  __device__ __noinline__ int meet(int v, int depth) {
+    int kept = v * 3, pair[2] = {v, 0};
+    if (depth) return meet(v + 1, depth - 1) + kept;
+    v = __shfl_xor_sync(0xffffffffu, v, 1);
+    return v + kept + pair[v & 1];
+  }
+  __global__ void k(int *out, int depth) {
+    #pragma unroll 1
+    for (int turn = 0; turn < 2; turn++)
+      if (turn == (threadIdx.x & 1)) out[threadIdx.x] = meet(threadIdx.x, depth);
+  }]]
+  for _, depth in ipairs { 0, 2 } do
+    local out, want = gpu.zeros(32, "int32"), {}
+    for lane = 0, 31 do
+      local v, other = lane + depth, (lane ~ 1) + depth
+      want[lane + 1] = other + 3 * v + (other % 2 == 0 and v or 0)
+      for i = 0, depth - 1 do want[lane + 1] = want[lane + 1] + 3 * (lane + i) end
+    end
+    k(1, 32)(out, depth)
+    assert(out:equal(gpu.array(want, "int32")), "calls inside: " .. depth)
+  end
+end)
+
 t.test("printf prints whole lines in every format", function()
   local program = os.getenv("LUNARRAY") or "build/lunarray"
   local file = os.tmpname()
