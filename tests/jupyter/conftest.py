@@ -1,10 +1,12 @@
-"""The kernelspec, installed into a folder of its own where Jupyter's clients find it."""
+"""The kernelspec, installed into a folder of its own where Jupyter's clients find it; and a browser."""
 import os
 import shutil
 import subprocess
 import tempfile
 
 import pytest
+
+from browsing import open_browser
 
 BINARY = os.path.abspath(os.environ.get("LUNARRAY", "build/lunarray"))
 
@@ -34,3 +36,9 @@ def kernelspec():
         else:
             os.environ[k] = v
     shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    with open_browser() as driver:
+        yield driver

@@ -1,19 +1,15 @@
 """JupyterLab in a real browser: a notebook is opened, all its cells are run, and the page is looked at."""
-import contextlib
 import glob
-import json
 import os
 import re
 import shutil
-import socket
-import subprocess
-import sys
 import tempfile
 import time
-import urllib.request
 
 import nbformat
 import pytest
+
+from browsing import READY, STATE, HERE, comes_to_hold, lab_server, open_and_run, open_notebook, screenshot, wait_for
 
 pytest.importorskip("jupyterlab")
 webdriver = pytest.importorskip("selenium.webdriver")
@@ -21,14 +17,7 @@ By = pytest.importorskip("selenium.webdriver.common.by").By
 Select = pytest.importorskip("selenium.webdriver.support.ui").Select
 Keys = pytest.importorskip("selenium.webdriver.common.keys").Keys
 
-HERE = os.path.dirname(os.path.abspath(__file__))
 TUTORIALS = sorted(glob.glob(os.path.join(HERE, "..", "..", "tutorials", "*.ipynb")))
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-DRIVER = shutil.which("chromedriver")
-TIMEOUT = 180  # seconds for a page or a notebook to be done
-
-if not CHROMIUM or not DRIVER:
-    pytest.skip("chromium and chromedriver are needed to test JupyterLab", allow_module_level=True)
 
 CELLS = [
     ("print('hello from a cell')", []),
@@ -83,55 +72,6 @@ COLOURED = [
 INTERACT = "interact(function(n, kind) print('n', n, kind) return gpu.range(n) end, {n = {1, 9}, kind = {'a', 'b'}})"
 
 
-# An address of this machine that no other program uses: what listens there finds its port free.
-ADDRESS = f"127.{os.getpid() >> 8 & 255}.{os.getpid() & 255}.1"
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind((ADDRESS, 0))
-        return s.getsockname()[1]
-
-
-@contextlib.contextmanager
-def lab_server(folder, settings):
-    def write(plugin, values):
-        path = os.path.join(settings, "@jupyterlab", plugin + ".jupyterlab-settings")
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "w") as f:
-            json.dump(values, f)
-
-    # Cells out of sight are part of the page too; nothing is fetched from outside; completions may come late.
-    write("completer-extension/manager", {"providerTimeout": 1000 * TIMEOUT})
-    write("notebook-extension/tracker", {"windowingMode": "none"})
-    write("apputils-extension/notification", {"fetchNews": "false", "checkForUpdates": False})
-    port = free_port()
-    log = open(os.path.join(settings, "log"), "wb")
-    server = subprocess.Popen(
-        [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--ip={ADDRESS}", f"--port={port}",
-         "--ServerApp.port_retries=0", "--IdentityProvider.token=", "--expose-app-in-browser", f"--notebook-dir={folder}"],
-        stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-    url = f"http://{ADDRESS}:{port}"
-    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    end = time.monotonic() + TIMEOUT
-    try:
-        while True:
-            assert server.poll() is None and time.monotonic() < end, "JupyterLab did not start"
-            with contextlib.suppress(OSError):
-                direct.open(url + "/api/status", timeout=TIMEOUT).close()
-                break
-            time.sleep(0.1)
-        yield url
-    finally:
-        server.terminate()
-        try:
-            server.wait(TIMEOUT)
-        except subprocess.TimeoutExpired:
-            server.kill()
-            server.wait()
-        log.close()
-
-
 @pytest.fixture(scope="module")
 def lab(kernelspec):
     folder = tempfile.mkdtemp(prefix="lunarray-lab-")
@@ -149,116 +89,6 @@ def lab(kernelspec):
     with lab_server(folder, os.environ["JUPYTERLAB_SETTINGS_DIR"]) as url:
         yield url, folder
     shutil.rmtree(folder, ignore_errors=True)
-
-
-@pytest.fixture(scope="module")
-def browser(lab):
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    profile = tempfile.mkdtemp(prefix="lunarray-chromium-")
-    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--window-size=1300,2000",
-                     f"--user-data-dir={profile}"):
-        options.add_argument(argument)
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
-    driver.set_script_timeout(TIMEOUT)
-    # JupyterLab's current notebook is the one with the focus, which a page without a window may never get by itself.
-    driver.execute_cdp_cmd("Emulation.setFocusEmulationEnabled", {"enabled": True})
-    yield driver
-    driver.quit()
-    shutil.rmtree(profile, ignore_errors=True)
-
-
-# Opens a notebook beside those that the page has.
-OPEN = """
-return window.jupyterapp.commands.execute('docmanager:open', {path: arguments[0], factory: 'Notebook'}).then(() => null);
-"""
-
-# The notebook is loaded and its kernel waits for work.
-READY = """
-const context = window.jupyterapp?.shell?.currentWidget?.context;
-const session = context?.isReady && context.sessionContext;
-return !!session?.isReady && session.session?.kernel?.status === 'idle' && context.path === arguments[0];
-"""
-
-# JupyterLab counts a run as ended at its first error, though cells after a tagged one go on. The kernel answers in
-# order, so this reply comes after theirs. The page counts the cells that it has sent.
-RUN = """
-const kernel = window.jupyterapp.shell.currentWidget.context.sessionContext.session.kernel;
-window.cellsSent = 0;
-window.runEnded = false;
-kernel.anyMessage.connect((_, m) => {
-  window.cellsSent += m.direction === 'send' && m.msg.header.msg_type === 'execute_request';
-});
-const ended = () => kernel.requestKernelInfo().then(() => { window.runEnded = true; });
-window.jupyterapp.commands.execute('notebook:run-all-cells').then(ended, ended);
-"""
-
-# Each code cell of the page: its prompt, the text and tables shown below it, and how many of its outputs are errors.
-STATE = """
-const cells = window.jupyterapp.shell.currentWidget.content.widgets.filter(w => w.model.type === 'code');
-const outputs = model => Array.from({length: model.outputs.length}, (_, i) => model.outputs.get(i));
-return cells.map(cell => ({
-  prompt: cell.node.querySelector('.jp-InputPrompt').textContent,
-  text: Array.from(cell.node.querySelectorAll('.jp-OutputArea-output')).map(o => o.textContent).join('\\n'),
-  tables: cell.node.querySelectorAll('.jp-OutputArea-output table').length,
-  errors: outputs(cell.model).filter(o => o.type === 'error').length,
-}));
-"""
-
-
-def wait_for(browser, what, test, timeout=TIMEOUT):
-    end = time.monotonic() + timeout
-    while not (value := test()):
-        if time.monotonic() > end:
-            screenshot(browser, "failed")
-            pytest.fail(f"{what} did not come (see build/lab-failed.png): {browser.execute_script(STATE)}")
-        time.sleep(0.1)
-    return value
-
-
-def comes_to_hold(browser, check):
-    """The page draws some time after messages came, and piece by piece: a check that fails is tried again for a while."""
-    end = time.monotonic() + TIMEOUT
-    while True:
-        try:
-            return check()
-        except AssertionError:
-            if time.monotonic() > end:
-                screenshot(browser, "failed")
-                raise
-        time.sleep(0.2)
-
-
-def open_and_run(lab, browser, name, check):
-    """Runs all cells of a notebook, makes the file "all-sent" in the notebook's folder once the page has sent them, then
-    calls check with the state of its code cells."""
-    _, folder = lab
-    cells = sum(c.cell_type == "code" and bool(c.source.strip()) for c in nbformat.read(os.path.join(folder, name), 4).cells)
-    open_notebook(lab, browser, name)
-    browser.execute_script(RUN)
-    wait_for(browser, "the sending of all cells", lambda: browser.execute_script("return window.cellsSent") == cells)
-    with open(os.path.join(folder, "all-sent"), "w"):
-        pass
-    wait_for(browser, "the end of the run", lambda: browser.execute_script("return !!window.runEnded"))
-    wait_for(browser, "the idle kernel", lambda: browser.execute_script(READY, name))
-    comes_to_hold(browser, lambda: check(browser.execute_script(STATE)))
-    screenshot(browser, name.removesuffix(".ipynb"))
-
-
-def open_notebook(lab, browser, name):
-    """The page is loaded once: that takes longer than most notebooks."""
-    url, _ = lab
-    if browser.current_url.startswith(url):
-        browser.execute_script(OPEN, name)
-    else:
-        browser.get(f"{url}/lab/tree/{name}?reset")
-    wait_for(browser, "the notebook", lambda: browser.execute_script(READY, name))
-
-
-def screenshot(browser, name):
-    folder = os.path.join(HERE, "..", "..", "build")
-    os.makedirs(folder, exist_ok=True)
-    browser.save_screenshot(os.path.join(folder, f"lab-{name}.png"))
 
 
 def test_cells(lab, browser):
@@ -462,7 +292,7 @@ KERNEL = "window.jupyterapp.shell.currentWidget.context.sessionContext.session.k
 
 def test_the_notebooks_tools(lab, browser):
     """The completion's popup, the inspector, and the toolbar's buttons that interrupt and restart."""
-    find = webdriver.common.by.By.CSS_SELECTOR
+    find = By.CSS_SELECTOR
     shown = lambda: browser.execute_script(SHOWN)
     run = lambda: browser.execute_script("window.jupyterapp.commands.execute('notebook:run-cell');")
     cell = lambda: browser.execute_script(STATE)[0]
@@ -528,7 +358,7 @@ return {
 
 def test_debugger(lab, browser):
     """The bug is switched on, a breakpoint set by a click beside a line; run, look, step, continue."""
-    find = webdriver.common.by.By.CSS_SELECTOR
+    find = By.CSS_SELECTOR
     state = lambda: browser.execute_script(DEBUGGER)
     open_notebook(lab, browser, "debugged.ipynb")
     inside = browser.execute_script("return window.jupyterapp.shell.currentWidget.node")
@@ -555,48 +385,3 @@ def test_debugger(lab, browser):
     wait_for(browser, "the next line", lambda: "return twice" in (state()["line"] or "") and "42" in state()["variables"])
     browser.execute_script("window.jupyterapp.commands.execute('debugger:continue');")
     wait_for(browser, "the cell's output", lambda: state()["output"] == "42\n" and not state()["frames"])
-
-
-def test_the_reference_is_searched(browser, tmp_path):
-    """The pages of `lunarray doc --html`, in a tab of their own: typing leaves the entries that have all words."""
-    subprocess.run([os.environ.get("LUNARRAY", "build/lunarray"), "doc", "--html", str(tmp_path)], check=True, stdout=subprocess.DEVNULL)
-    notebook = browser.current_window_handle
-    browser.switch_to.new_window("tab")
-    browser.get((tmp_path / "index.html").as_uri())
-    shown = lambda: browser.execute_script("return [...document.querySelectorAll('li')].filter(e => e.offsetHeight).map(e => e.textContent)")
-    everything = shown()
-    browser.find_element(webdriver.common.by.By.ID, "find").send_keys("LINSPACE gpu")
-    found = shown()
-    assert 0 < len(found) < len(everything) / 10 and all("linspace" in e for e in found), found
-    screenshot(browser, "reference")
-    keys = webdriver.common.keys.Keys
-    browser.switch_to.active_element.send_keys(keys.ENTER)  # the first of them
-    wait_for(browser, "the entry", lambda: browser.current_url.endswith("gpu.html#gpu.linspace"))
-    box = browser.find_element(webdriver.common.by.By.NAME, "q")
-    box.send_keys("string.f", keys.ENTER)
-    wait_for(browser, "the list", lambda: browser.current_url.endswith("index.html?q=string.f"))
-    assert [e.split()[0] for e in shown()] == ["string.find", "string.format"]
-    browser.switch_to.active_element.send_keys(keys.ARROW_DOWN)
-    browser.switch_to.active_element.send_keys(keys.ARROW_DOWN)
-    browser.switch_to.active_element.send_keys(keys.ENTER)
-    wait_for(browser, "the second", lambda: browser.current_url.endswith("string.html#string.format"))
-    browser.close()
-    browser.switch_to.window(notebook)
-
-
-def test_a_page_has_room_for_what_it_shows(browser, tmp_path):
-    """A trace in a page of `lunarray --html`: no column is out of sight, and none so narrow that each word has a line."""
-    script, page = tmp_path / "trace.lua", tmp_path / "trace.html"
-    script.write_text("k = gpu.kernel [[ __global__ void total(const float *x, float *y) {\n  __shared__ float s[64];\n  s[threadIdx.x] = x[threadIdx.x] + 1;\n"
-                      "  y[threadIdx.x] = s[63 - threadIdx.x % 32];\n} ]]\ngpu.trace(k, 1, 64){warp = 1}(gpu.rand(64), gpu.zeros(64))\n"
-                      "-- %%\nprint(('many words '):rep(50))\n")
-    subprocess.run([os.environ.get("LUNARRAY", "build/lunarray"), f"--html={page}", str(script)], check=True, stdout=subprocess.DEVNULL)
-    notebook = browser.current_window_handle
-    browser.switch_to.new_window("tab")
-    browser.get(page.as_uri())
-    wide, room, heights = browser.execute_script(
-        "const d = document.querySelector('.lunarray'); return [d.scrollWidth, d.clientWidth, [...d.querySelectorAll('tr')].map(r => r.offsetHeight)]")
-    assert 0 < wide <= room and max(heights) < 4 * min(heights), (wide, room, heights)
-    assert browser.execute_script("const p = document.querySelector('.out pre'); return p.scrollWidth <= p.clientWidth && p.offsetHeight > 40")
-    browser.close()
-    browser.switch_to.window(notebook)
