@@ -380,6 +380,7 @@ PATHS := -Xclang -analyzer-config -Xclang max-nodes=5000
 lint-deps:
 	$(call debian,$(LINT_DEBS))
 lint: lint-deps $(BUILD)/ready
+	@$(PYTHON) tests/structure.py
 	@clang-format --dry-run -Werror $(filter-out %.def,$(C_FILES))
 	@printf '%s\n' $(filter-out $(TWINS),$(SRC) $(LIBCUDA) $(wildcard runtime/simt/libcudart/*.c)) | xargs -P $(shell nproc) -n 4 sh -c \
 	  'said=$$(clang-tidy --quiet "$$@" -- $(filter-out -Werror,$(ALL_CFLAGS)) $(PATHS) 2>&1) || { printf "%s\n" "$$said"; exit 1; }' tidy

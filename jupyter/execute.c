@@ -1,3 +1,5 @@
+/* What a session says while it runs a cell, as Jupyter's messages: streams, displays, errors in colour, questions; and
+ * the request to run one. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* `lunarray jupyter`: installs the kernel, starts it for a front end, or opens a notebook. */
 #include "jupyter/jupyter.h"
 
 #include <stdbool.h>

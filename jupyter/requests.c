@@ -1,3 +1,4 @@
+/* Requests that run no code: completion, documentation, is a cell complete, history, what kernel this is. */
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>

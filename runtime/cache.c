@@ -1,3 +1,5 @@
+/* Compiled kernels on disk, for the next session: a file for each key, in a folder that nobody else can write to, of
+ * which the oldest go when there are too many. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

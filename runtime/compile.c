@@ -1,3 +1,5 @@
+/* A program in CUDA C made ready to launch: for which GPU, by which options, from the cache or by NVRTC, and loaded.
+ * */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* NVRTC: which one there is, what it can compile for, and one compilation, which may crash without us. */
 #include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>

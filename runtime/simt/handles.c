@@ -1,3 +1,4 @@
+/* Objects of the driver API that are alive, by address: whether a handle is one, of which kind, and whose. */
 #include <pthread.h>
 #include <stdlib.h>
 #include "runtime/memory.h"

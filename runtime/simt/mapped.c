@@ -1,3 +1,4 @@
+/* Host memory that kernels may use by its host address, as a table of ranges that do not overlap. */
 #include <pthread.h>
 #include <string.h>
 #include "runtime/memory.h"

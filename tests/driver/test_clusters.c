@@ -1,3 +1,4 @@
+/* Clusters of blocks: launched, asked about, kept by graphs. */
 #include "tests/driver/program.h"
 
 /* Each block of a cluster writes into the next one's shared memory. */

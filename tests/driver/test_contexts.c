@@ -1,3 +1,4 @@
+/* Devices, contexts and errors: what there is before a context, the primary one, a program's own, each thread's. */
 #include <pthread.h>
 #include "tests/driver/program.h"
 

@@ -1,3 +1,4 @@
+/* Graphs: captured from streams or made node by node, instantiated, changed, launched again, drawn. */
 #include <pthread.h>
 #include "tests/driver/program.h"
 #include <unistd.h>

@@ -1,3 +1,4 @@
+/* Launches and what orders them: parameters, shapes, attributes, streams, events, faults. */
 #include <pthread.h>
 #include "tests/driver/program.h"
 

@@ -1,3 +1,4 @@
+/* Memory of every kind, and all ways to copy and fill it. */
 #include "tests/driver/program.h"
 
 static const char source[] = "extern \"C\" __global__ void add_one(int *x, int n) {\n"

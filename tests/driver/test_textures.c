@@ -1,3 +1,4 @@
+/* Textures and surfaces over arrays and plain memory: what is fetched, against what is computed here. */
 #include "tests/driver/program.h"
 
 static const char source[] =

@@ -1,3 +1,4 @@
+/* The array type: shapes, views that share bytes, broadcasting, overlap, copies between devices. */
 #include "runtime/array.h"
 #include "tests/unit/test.h"
 

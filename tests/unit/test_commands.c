@@ -1,3 +1,4 @@
+/* Commands of the line editor that aren't about text alone: last operands, the ring of kills, the editor, bindings. */
 #include "repl/keymap.h"
 #include "tests/unit/editor_driver.h"
 

@@ -1,3 +1,4 @@
+/* Compiling by NVRTC: what its errors become, and the cache of results, also when its files are damaged. */
 #define _GNU_SOURCE /* nftw, mkdtemp */
 #include <dirent.h>
 #include <ftw.h>

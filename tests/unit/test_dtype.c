@@ -1,3 +1,4 @@
+/* Types of elements: their table, and all conversions between floats of 16 bits, floats and integers. */
 #include "runtime/dtype.h"
 #include "tests/unit/test.h"
 

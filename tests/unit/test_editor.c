@@ -1,3 +1,4 @@
+/* The line editor as a state machine: keys in, text and cursor out. */
 #include "tests/unit/editor_driver.h"
 
 TEST(typing_and_moving)

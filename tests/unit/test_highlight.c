@@ -1,3 +1,4 @@
+/* Colours of Lua, of CUDA C in its strings, and of what is unfinished. */
 #include "tests/unit/test.h"
 
 #include "repl/frame.h"

@@ -1,3 +1,4 @@
+/* What the machine offers: CPUs, memory, and a name. */
 #include "runtime/host.h"
 #include "tests/unit/test.h"
 

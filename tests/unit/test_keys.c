@@ -1,3 +1,4 @@
+/* Bytes from a terminal as keys: control keys, UTF-8, escape sequences, pasted text. */
 #include "tests/unit/test.h"
 
 #include "repl/keys.h"

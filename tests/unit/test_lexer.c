@@ -1,3 +1,4 @@
+/* Lua's tokens, and the blocks and brackets that they open. */
 #include "lang/lexer.h"
 #include "tests/unit/test.h"
 

@@ -1,3 +1,4 @@
+/* Where NVIDIA's and other libraries are found, in which order, and what is said of those that aren't. */
 #include "runtime/driver.h"
 #include "runtime/library.h"
 #include "tests/unit/built.h"

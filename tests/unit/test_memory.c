@@ -1,3 +1,5 @@
+/* Memory of devices: storage that is cached and counted, full devices, allocations that fail in turn, and the
+ * addresses of the software GPU. */
 #include "runtime/memory.h"
 #include "runtime/simt/simt.h"
 #include "tests/unit/test.h"

@@ -1,3 +1,4 @@
+/* Completion in the line editor: the common beginning, the list, the choice. */
 #include "tests/unit/editor_driver.h"
 
 TEST(one_match_is_put_in)

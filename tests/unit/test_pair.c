@@ -1,3 +1,4 @@
+/* Brackets and blocks that belong together, in Lua and in CUDA C. */
 #include "repl/pair.h"
 #include "repl/highlight.h"
 #include "tests/unit/test.h"

@@ -1,3 +1,4 @@
+/* The parser of PTX: what of a text comes where in the tree, and what is said of texts that are wrong. */
 #include "runtime/memory.h"
 #include "runtime/simt/ptx.h"
 #include "tests/unit/test.h"

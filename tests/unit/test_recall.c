@@ -1,3 +1,4 @@
+/* History in the line editor: up and down, beginnings, search. */
 #include "tests/unit/editor_driver.h"
 
 TEST(history_walks)

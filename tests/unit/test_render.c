@@ -1,3 +1,4 @@
+/* Frames of the line editor as a terminal's bytes, seen by a terminal of the test's own. */
 #include "tests/unit/test.h"
 
 #include "repl/render.h"

@@ -1,3 +1,5 @@
+/* Cells as they are rewritten before Lua compiles them: top-level locals, magics, returns; lines stay where they are.
+ * */
 #include "lang/rewrite.h"
 #include "runtime/memory.h"
 #include "tests/unit/test.h"

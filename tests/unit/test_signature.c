@@ -1,3 +1,4 @@
+/* Kernels' parameters from mangled names and from sources: types, names, templates. */
 #include "runtime/memory.h"
 #include "runtime/report.h"
 #include "runtime/signature.h"

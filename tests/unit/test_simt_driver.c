@@ -1,3 +1,5 @@
+/* The software GPU's driver through its table, as lunarray uses it: memory, streams, modules, launches, faults, and
+ * allocations that fail in turn. */
 #include "runtime/device.h"
 #include "runtime/interrupt.h"
 #include "runtime/kernel.h"

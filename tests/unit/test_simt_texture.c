@@ -1,3 +1,4 @@
+/* The software GPU's table of textures. */
 #include "runtime/memory.h"
 #include "runtime/simt/texture.h"
 #include "tests/unit/test.h"

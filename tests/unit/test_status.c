@@ -1,3 +1,4 @@
+/* Errors: their status and text, of any length, without memory too. */
 #include "runtime/memory.h"
 #include "tests/unit/test.h"
 

@@ -1,3 +1,4 @@
+/* What the line editor suggests behind the cursor: the rest of a former cell, the signature of a call. */
 #include "tests/unit/editor_driver.h"
 
 TEST(history_suggests_the_rest)

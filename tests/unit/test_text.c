@@ -1,3 +1,4 @@
+/* Text as a terminal shows it: characters of several code points, widths, escape sequences. */
 #include "tests/unit/test.h"
 
 #include "repl/text.h"

@@ -1,3 +1,4 @@
+/* Themes: descriptions of colours, for terminals of any number of them and any background. */
 #include "repl/theme.h"
 #include "tests/unit/test.h"
 

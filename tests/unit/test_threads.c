@@ -1,3 +1,4 @@
+/* The host's threads: each item of a piece of work once, works beside each other, after a fork. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include "runtime/interrupt.h"

@@ -1,3 +1,4 @@
+/* The vi mode of the line editor, also by a table of what Vim does. */
 #include "repl/vi.h"
 #include "repl/keymap.h"
 #include "tests/unit/editor_driver.h"

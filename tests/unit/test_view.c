@@ -1,3 +1,4 @@
+/* How a cell lies on a screen: hints, wrapped lines, what is around the cursor. */
 #include "tests/unit/editor_driver.h"
 
 TEST(hint)
