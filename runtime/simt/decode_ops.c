@@ -197,7 +197,36 @@ static bool decode_setp(struct decoder *d, const struct shape *s)
     return true;
 }
 
-/* set.CMP[.BOOL].dtype.stype: a comparison into a register, all ones (or 1.0) and zero. */
+/* out = the number where the predicate holds, else 0. */
+static bool choose(struct decoder *d, uint32_t predicate, uint64_t number, uint32_t out)
+{
+    uint32_t yes, no;
+    if (!simt_constant(d, number, 'w', &yes) || !simt_constant(d, 0, 'w', &no)) return false;
+    struct insn *i = simt_emit_key(d, "selp.b32");
+    if (!simt_guard(d, i)) return false;
+    i->d = out;
+    i->a = yes;
+    i->b = no;
+    i->c = predicate;
+    return true;
+}
+
+/* out = both halves of what is chosen by the predicates. */
+static bool choose_halves(struct decoder *d, uint32_t low, uint32_t high, uint64_t number, uint32_t out)
+{
+    uint32_t first, second;
+    if (!simt_temp(d, 'w', &first) || !simt_temp(d, 'w', &second) || !choose(d, low, number, first) ||
+        !choose(d, high, number << 16, second))
+        return false;
+    struct insn *i = simt_emit_key(d, "or.b32");
+    if (!simt_guard(d, i)) return false;
+    i->d = out;
+    i->a = first;
+    i->b = second;
+    return true;
+}
+
+/* set.CMP[.BOOL].dtype.stype: a comparison into a register, all ones (or 1.0) and zero; of pairs, into halves. */
 static bool decode_set(struct decoder *d, const struct shape *s)
 {
     char key[64];
@@ -207,38 +236,36 @@ static bool decode_set(struct decoder *d, const struct shape *s)
     size_t count = mode ? 4 : 3;
     if (s->type_count != 2) return simt_decode_unsupported(d);
     if (!simt_want_operands(d, count, count)) return false;
-    snprintf(key, sizeof key, "setp.%s.%s", compare, ptx_type_name(s->types[1]));
+    enum ptx_type to = s->types[0] == PTX_S32 ? PTX_U32 : s->types[0], from = s->types[1];
+    const bool pairs = from == PTX_F16X2 || from == PTX_BF16X2;
+    snprintf(key, sizeof key, "set.%s.%s.%s", compare, ptx_type_name(to), ptx_type_name(from));
     op_function run;
-    const struct op_row *row = simt_find_row(d, s->key, s->flags, &run);
-    if (row) return simt_emit_row(d, row, run, s->flags, s->types[1]); /* pairs of halves */
+    const struct op_row *row = mode ? NULL : simt_find_row(d, key, s->flags, &run);
+    if (row) return simt_emit_row(d, row, run, s->flags, from); /* pairs of halves */
+    snprintf(key, sizeof key, "setp.%s.%s", compare, ptx_type_name(from));
     row = simt_find_row(d, key, s->flags, &run);
-    if (!row || simt_class_of(s->types[0]) != 'w') return simt_decode_unsupported(d);
-    uint32_t a, b, c = SLOT_TRUE, p, yes, no, out;
-    uint64_t one = s->types[0] == PTX_F32    ? 0x3f800000u
-                   : s->types[0] == PTX_F16  ? 0x3c00u
-                   : s->types[0] == PTX_BF16 ? 0x3f80u
-                                             : 0xffffffffu;
-    if (!simt_source(d, &d->in->operands[1], row->operands[1], s->types[1], &a) ||
-        !simt_source(d, &d->in->operands[2], row->operands[2], s->types[1], &b) ||
+    if (!row || simt_class_of(to) != 'w' || (pairs && to != PTX_U32 && to != from)) return simt_decode_unsupported(d);
+    uint32_t a, b, c = SLOT_TRUE, p, q = SLOT_SINK, out;
+    uint64_t one = to == PTX_F32                        ? 0x3f800000u
+                   : to == PTX_F16 || to == PTX_F16X2   ? 0x3c00u
+                   : to == PTX_BF16 || to == PTX_BF16X2 ? 0x3f80u
+                   : pairs                              ? 0xffffu
+                                                        : 0xffffffffu;
+    if (!simt_source(d, &d->in->operands[1], row->operands[1], from, &a) ||
+        !simt_source(d, &d->in->operands[2], row->operands[2], from, &b) ||
         (mode && !simt_source(d, &d->in->operands[3], 'p', PTX_PRED, &c)) || !simt_temp(d, 'p', &p) ||
-        !simt_constant(d, one, 'w', &yes) || !simt_constant(d, 0, 'w', &no) ||
-        !simt_destination(d, &d->in->operands[0], 'w', &out))
+        (pairs && !simt_temp(d, 'p', &q)) || !simt_destination(d, &d->in->operands[0], 'w', &out))
         return false;
     struct insn *i = simt_emit(d, run);
     if (!i) return false;
     i->d = p;
+    i->d2 = q;
     i->a = a;
     i->b = b;
     i->c = c;
     i->mode = (uint8_t)mode;
     i->flags = s->flags;
-    i = simt_emit_key(d, "selp.b32");
-    if (!simt_guard(d, i)) return false;
-    i->d = out;
-    i->a = yes;
-    i->b = no;
-    i->c = p;
-    return true;
+    return pairs ? choose_halves(d, p, q, one, out) : choose(d, p, one, out);
 }
 
 /* lop3.or.b32 d|p, a, b, c, table, q: is the result anything but zero, and that combined with q. */

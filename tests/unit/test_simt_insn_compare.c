@@ -120,12 +120,17 @@ INSN_TEST(set_of_every_type)
             enum ptx_type t = brain ? PTX_BF16 : PTX_F16;
             INSN(sprint("set.%s.%s.%s %%ho, %%hx, %%hy;", compares[k].name, ptx_type_name(t), ptx_type_name(t)), BITS,
                  compares[k].holds & order(t, false, x, y) ? brain ? 0x3f80 : 0x3c00 : 0);
-            INSN(sprint("set.%s.%sx2.%sx2 %%ro, %%rx, %%ry;", compares[k].name, ptx_type_name(t), ptx_type_name(t)),
-                 BITS, ({
-                     uint64_t one = brain ? 0x3f80 : 0x3c00;
-                     (compares[k].holds & order(t, false, x, y) ? one : 0) |
-                         (compares[k].holds & order(t, false, x >> 16, y >> 16) ? one << 16 : 0);
-                 }));
+            const uint64_t yes[] = {brain ? 0x3f80 : 0x3c00, 0xffff, 0xffff};
+            const char *const to[] = {brain ? "bf16x2" : "f16x2", "u32", "s32"};
+            for (size_t n = 0; n < COUNT(to); n++) {
+                INSN(sprint("set.%s.%s.%sx2 %%ro, %%rx, %%ry;", compares[k].name, to[n], ptx_type_name(t)), BITS,
+                     (compares[k].holds & order(t, false, x, y) ? yes[n] : 0) |
+                         (compares[k].holds & order(t, false, x >> 16, y >> 16) ? yes[n] << 16 : 0));
+                INSN(sprint("set.%s.and.%s.%sx2 %%ro, %%rx, %%ry, !%%pz;", compares[k].name, to[n], ptx_type_name(t)),
+                     BITS,
+                     (compares[k].holds & order(t, false, x, y) && !(z & 1) ? yes[n] : 0) |
+                         (compares[k].holds & order(t, false, x >> 16, y >> 16) && !(z & 1) ? yes[n] << 16 : 0));
+            }
         }
 }
 

@@ -88,6 +88,20 @@ static float half_value(uint64_t bits, bool brain)
     struct soft s = soft_unpack(brain ? soft_bf16 : soft_f16, bits & 0xffff);
     return f32_of(soft_pack(soft_f32, s, SOFT_RN));
 }
+/* Both halves of a register are as each alone. */
+INSN_TEST(approximations_of_pairs)
+{
+    static const char *const ops[] = {"ex2.approx", "tanh.approx"};
+    for (int k = 0; k < 4; k++) {
+        const char *op = ops[k / 2], *flush = k == 1 ? ".ftz" : "", *type = k & 1 ? "bf16" : "f16";
+        INSN(
+            sprint("{ .reg .b16 %%l, %%h; .reg .b32 %%p; mov.b32 {%%l, %%h}, %%rx; %s%s.%s %%l, %%l; %s%s.%s %%h, %%h; "
+                   "mov.b32 %%p, {%%l, %%h}; %s%s.%sx2 %%ro, %%rx; xor.b32 %%ro, %%ro, %%p; }",
+                   op, flush, type, op, flush, type, op, flush, type),
+            BITS, 0);
+    }
+}
+
 INSN_TEST(approximations_of_halves)
 {
     for (int k = 0; k < 4; k++) {

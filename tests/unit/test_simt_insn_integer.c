@@ -337,8 +337,14 @@ INSN_TEST(carries)
              wide first = (wide)(int64_t)x * (int64_t)y >> 64, second = (wide)(int64_t)x * (int64_t)v >> 64;
              (uint64_t) second + y + (uint64_t)((U((uint64_t)first) + z) >> 64);
          }));
+    INSN("mad.hi.cc.s32 %r4, %rx, %ry, %rz; madc.hi.s32 %ro, %rx, %rv, %ry;", BITS, ({
+             int64_t first = (int64_t)(int32_t)x * (int32_t)y >> 32, second = (int64_t)(int32_t)x * (int32_t)v >> 32;
+             (uint32_t) second + (uint32_t)y + (uint32_t)(((uint64_t)(uint32_t)first + (uint32_t)z) >> 32);
+         }));
     INSN("mad.lo.cc.u64 %q4, %qx, %qy, %qz; madc.hi.u64 %qo, %qx, %qy, %qv;", BITS,
          (uint64_t)(U(x) * y >> 64) + v + (uint64_t)((U((uint64_t)(x * y)) + z) >> 64));
+    INSN("mad.hi.cc.u64 %q4, %qx, %qy, %qz; madc.lo.u64 %qo, %qx, %qz, %qv;", BITS,
+         x * z + v + (uint64_t)(((U(x) * y >> 64) + z) >> 64));
 }
 
 INSN_TEST(halves_of_registers)

@@ -159,6 +159,8 @@ INSN_TEST(packed_integers)
     INSN("add.s16x2 %ro, %rx, %ry;", BITS, BOTH(SUM));
 #define LEAST(h) MIN(S16(x, h), S16(y, h))
     INSN("min.s16x2 %ro, %rx, %ry;", BITS, BOTH(LEAST));
+#define LEAST_WITHOUT_SIGN(h) MIN(U16(x, h), U16(y, h))
+    INSN("min.u16x2 %ro, %rx, %ry;", BITS, BOTH(LEAST_WITHOUT_SIGN));
 #define MOST(h) MAX(U16(x, h), U16(y, h))
     INSN("max.u16x2 %ro, %rx, %ry;", BITS, BOTH(MOST));
 #define POSITIVE(h) MAX(0, MAX(S16(x, h), S16(y, h)))
@@ -167,16 +169,16 @@ INSN_TEST(packed_integers)
     INSN("min.s16x2.relu %ro, %rx, %ry;", BITS, BOTH(POSITIVE_LEAST));
     INSN("min.s32.relu %ro, %rx, %ry;", BITS, (uint32_t)MAX(0, MIN((int32_t)x, (int32_t)y)));
     INSN("max.relu.s32 %ro, %rx, %ry;", BITS, (uint32_t)MAX(0, MAX((int32_t)x, (int32_t)y)));
-    INSN("cvt.pack.sat.u8.s32.b32 %ro, %rx, %ry, %rz;", BITS,
-         (uint32_t)((z & 0xffff) << 16 | (uint64_t)limit((int32_t)x, 0, 255) << 8 |
-                    (uint64_t)limit((int32_t)y, 0, 255)));
-    INSN("cvt.pack.sat.s4.s32.b32 %ro, %rx, %ry, %rz;", BITS,
-         (uint32_t)(z << 8 | ((uint64_t)limit((int32_t)x, -8, 7) & 15) << 4 |
-                    ((uint64_t)limit((int32_t)y, -8, 7) & 15)));
-    INSN("cvt.pack.sat.s16.s32 %ro, %rx, %ry;", BITS,
-         pair((int64_t)limit((int32_t)x, -32768, 32767), (int64_t)limit((int32_t)y, -32768, 32767)));
-    INSN("cvt.pack.sat.u2.s32.b32 %ro, %rx, %ry, %rz;", BITS,
-         (uint32_t)(z << 4 | (uint64_t)limit((int32_t)x, 0, 3) << 2 | (uint64_t)limit((int32_t)y, 0, 3)));
+    for (int bits = 2; bits <= 16; bits *= 2)
+        for (int is_signed = 0; is_signed < 2; is_signed++) {
+            const int64_t all = (1 << bits) - 1, most = all >> is_signed, least = is_signed ? -most - 1 : 0;
+            INSN(sprint("cvt.pack.sat.%c%d.s32%s;", is_signed ? 's' : 'u', bits,
+                        bits == 16 ? " %ro, %rx, %ry" : ".b32 %ro, %rx, %ry, %rz"),
+                 BITS,
+                 (uint32_t)((bits == 16 ? 0 : z << 2 * bits) |
+                            (uint64_t)((int64_t)limit((int32_t)x, least, most) & all) << bits |
+                            (uint64_t)((int64_t)limit((int32_t)y, least, most) & all)));
+        }
 }
 
 INSN_TEST(finding_bits_and_logic_with_predicates)
@@ -245,6 +247,7 @@ INSN_TEST(sums_of_halves_and_floats)
     INSN("sub.rz.f32.f16 %fo, %hx, %fy;", FLOATS, bits_of_f32(rounded(FE_TOWARDZERO, half_value(x), -f32_of(y))));
     INSN("add.rm.f32.bf16 %fo, %hx, %fy;", FLOATS, bits_of_f32(rounded(FE_DOWNWARD, f32_of(x << 16), f32_of(y))));
     INSN("fma.rn.f32.f16 %fo, %hx, %hy, %fz;", FLOATS, bits_of_f32(fmaf(half_value(x), half_value(y), f32_of(z))));
+    INSN("sub.rm.f32.bf16 %fo, %hx, %fy;", FLOATS, bits_of_f32(rounded(FE_DOWNWARD, f32_of(x << 16), -f32_of(y))));
     INSN("fma.rn.sat.f32.bf16 %fo, %hx, %hy, %fz;", FLOATS, ({
              float s = fmaf(f32_of(x << 16), f32_of(y << 16), f32_of(z));
              bits_of_f32(s != s || s <= 0 ? 0.0f : s > 1 ? 1.0f : s);
