@@ -565,14 +565,7 @@ TEST(drawings)
     prepare();
     CUgraph g, inner;
     CUgraphNode a, b, c;
-    CUDA_KERNEL_NODE_PARAMS k = {.func = add,
-                                 .gridDimX = 1,
-                                 .gridDimY = 1,
-                                 .gridDimZ = 1,
-                                 .blockDimX = 32,
-                                 .blockDimY = 1,
-                                 .blockDimZ = 1,
-                                 .kernelParams = (void *[]){&x, &(int){N}, &(int){1}}};
+    CUDA_KERNEL_NODE_PARAMS k = kernel(add, (void *[]){&x, &(int){N}, &(int){1}});
     char path[] = "/tmp/lunarray-graph-XXXXXX", text[2000] = "";
     int fd = mkstemp(path);
     CHECK(fd >= 0);
@@ -593,7 +586,7 @@ TEST(drawings)
     CHECK_HAS(text, "MEMSET\\n16 x 1 of 4 bytes = 9");
     CHECK_HAS(text, "\"graph_0\" -> \"graph_1\";");
     CHECK_HAS(text, "cluster_graph_2");
-    CHECK_HAS(text, "KERNEL\\nadd\\n<<<(1,1,1), (32,1,1), 0>>>");
+    CHECK_HAS(text, "KERNEL\\nadd\\n<<<(8,1,1), (128,1,1), 0>>>");
     OK(cuGraphDebugDotPrint(g, path, 0));
     const ssize_t length = pread(fd, text, sizeof text - 1, 0);
     text[length > 0 ? length : 0] = 0;
