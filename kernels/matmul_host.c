@@ -348,7 +348,7 @@ enum rt_status kn_vdot_host(const struct kn_product *p, struct rt_error *e)
         kn_host_loops()->product->conjugated[p->dtype == RT_COMPLEX128](o.c, o.a, o.b, p->inner);
     }
     rt_lend_end();
-    return rt_interrupted() ? rt_fail(e, RT_INTERRUPTED, "interrupted") : RT_OK;
+    return rt_stopped(e);
 }
 
 enum rt_status kn_matmul_host(const struct kn_product *p, struct rt_error *e)
