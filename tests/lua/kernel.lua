@@ -501,6 +501,18 @@ t.test("launches that lack their grid and block", function()
   t.raises("gpu.synchronize()", function() gpu.cuda.synchronize() end)
 end)
 
+-- Two devices where the tests run on cuda:0, which the software GPU may stand behind.
+t.test("a kernel runs where its arrays are", function()
+  local k = gpu.kernel "__device__ int calls; __global__ void count(int *x) { *x += 10 + ++calls; }"
+  local here, there = gpu.zeros(1, "int32", t.kernel_device()), gpu.zeros(1, "int32", "simt")
+  k(1, 1)(here)
+  k(1, 1)(there)
+  k(1, 1)(there)
+  local same = t.kernel_device() == "simt" -- then they have one variable
+  t.eq(here[1], 11)
+  t.eq(there[1], same and 10 + 2 + 10 + 3 or 10 + 1 + 10 + 2)
+end)
+
 t.test("finalizers of what is collected with a kernel find it freed", function()
   local found = {}
   local function make() -- a function of its own, so that nothing of it stays on the stack

@@ -165,6 +165,18 @@ t.test("lanes that come to a function one after the other meet in it", function(
   end
 end)
 
+t.test("special registers are operands of inline PTX", function()
+  local k = gpu.kernel [[
+  __global__ void k(unsigned *out) {
+    unsigned v;
+    asm("mad.lo.u32 %0, %%ntid.x, %%laneid, %%tid.x;" : "=r"(v));
+    out[threadIdx.x] = v;
+  }]]
+  local out = gpu.zeros(64, "uint32")
+  k(1, 64)(out)
+  for i = 0, 63 do t.eq(out[i + 1], 64 * (i % 32) + i) end
+end)
+
 t.test("printf prints whole lines in every format", function()
   local program = os.getenv("LUNARRAY") or "build/lunarray"
   local file = os.tmpname()
