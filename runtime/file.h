@@ -8,6 +8,9 @@
 #include <stdint.h>
 #include "runtime/status.h"
 
+/* Do numbers of several bytes lie in memory with the lowest first? */
+#define RT_LITTLE (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
+
 /* An open file; `path` is borrowed. One without a path is closed. */
 struct rt_file {
     const char *path;

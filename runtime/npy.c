@@ -12,14 +12,6 @@
 
 static const char magic[] = "\x93NUMPY";
 
-static bool host_is_little(void)
-{
-    const uint16_t one = 1;
-    char first;
-    memcpy(&first, &one, 1);
-    return first == 1;
-}
-
 /* ---- inputs ---- */
 enum rt_status rt_input_read(struct rt_input *in, void *to, size_t n, struct rt_error *e)
 {
@@ -137,8 +129,7 @@ static enum rt_status find_dtype(const char *descr, struct text *t, struct rt_np
     if (!strcmp(code, "V2")) h->dtype = RT_BFLOAT16;
     if (h->dtype == RT_DTYPE_COUNT)
         return rt_fail(t->e, RT_UNSUPPORTED, "%s: there is no dtype here for NumPy's '%s'", t->name, descr);
-    h->swapped =
-        rt_dtypes[h->dtype].size > 1 && (*descr == '>' || *descr == '<') && (*descr == '<') != host_is_little();
+    h->swapped = rt_dtypes[h->dtype].size > 1 && (*descr == '>' || *descr == '<') && (*descr == '<') != RT_LITTLE;
     return RT_OK;
 }
 
@@ -308,7 +299,7 @@ enum rt_status rt_npy_elements(struct rt_input *in, const struct rt_npy *h, stru
 static void dtype_code(enum rt_dtype t, char out[16])
 {
     char kind = t == RT_BFLOAT16 ? 'V' : rt_dtypes[t].kind;
-    snprintf(out, 16, "%c%c%d", rt_dtypes[t].size == 1 ? '|' : host_is_little() ? '<' : '>', kind, rt_dtypes[t].size);
+    snprintf(out, 16, "%c%c%d", rt_dtypes[t].size == 1 ? '|' : RT_LITTLE ? '<' : '>', kind, rt_dtypes[t].size);
 }
 
 size_t rt_npy_write_header(enum rt_dtype t, int ndim, const int64_t *shape, char out[RT_NPY_HEADER])

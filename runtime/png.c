@@ -133,14 +133,6 @@ static void flush_data(png_structp p)
     (void)p;
 }
 
-static bool host_is_little(void)
-{
-    const uint16_t one = 1;
-    char first;
-    memcpy(&first, &one, 1);
-    return first == 1;
-}
-
 /* ---- reading ---- */
 
 /* The header, and the form that rows are to come in. What it promises is checked before libpng makes room for a row. */
@@ -157,7 +149,7 @@ static void begin_read(struct image *i)
         longjmp(i->jump, 1);
     }
     png.png_set_expand(i->png);
-    if (host_is_little()) png.png_set_swap(i->png);
+    if (RT_LITTLE) png.png_set_swap(i->png);
     png.png_set_interlace_handling(i->png);
     png.png_read_update_info(i->png, i->info);
 }
@@ -249,7 +241,7 @@ static bool write_image(struct image *i, int64_t rows, int64_t columns, int chan
     png.png_set_IHDR(i->png, i->info, (png_uint_32)columns, (png_uint_32)rows, wide ? 16 : 8, types[channels - 1],
                      PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
     png.png_write_info(i->png, i->info);
-    if (wide && host_is_little()) png.png_set_swap(i->png);
+    if (wide && RT_LITTLE) png.png_set_swap(i->png);
     size_t row = (size_t)columns * (size_t)channels * (wide ? 2 : 1);
     for (int64_t k = 0; k < rows; k++) png.png_write_row(i->png, (png_const_bytep)pixels + (size_t)k * row);
     png.png_write_end(i->png, i->info);

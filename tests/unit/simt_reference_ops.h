@@ -29,6 +29,12 @@ static inline int ref_bits(enum ptx_type t)
 {
     return t == PTX_PRED ? 1 : 8 * (int)ptx_type_size(t);
 }
+/* The letter that registers of the type have in texts. */
+static inline char ref_class(enum ptx_type t)
+{
+    if (t == PTX_F32 || t == PTX_F64) return t == PTX_F32 ? 'f' : 'd';
+    return ref_bits(t) == 16 ? 'h' : ref_bits(t) == 64 ? 'q' : 'r';
+}
 static inline bool ref_signed(enum ptx_type t)
 {
     return t >= PTX_S8 && t <= PTX_S64;

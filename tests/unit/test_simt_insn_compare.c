@@ -19,11 +19,6 @@ static char kind_of_type(enum ptx_type t)
 {
     return ref_float(t) ? 'f' : ptx_type_name(t)[0];
 }
-static char class_of(enum ptx_type t)
-{
-    if (t == PTX_F32 || t == PTX_F64) return t == PTX_F32 ? 'f' : 'd';
-    return ref_bits(t) == 16 ? 'h' : ref_bits(t) == 64 ? 'q' : 'r';
-}
 /* A bit as in `holds`. */
 static int order(enum ptx_type t, bool ftz, uint64_t x, uint64_t y)
 {
@@ -49,7 +44,7 @@ INSN_TEST(setp_of_every_type)
             if (!strchr(compares[k].kinds, kind_of_type(types[j]))) continue;
             for (int ftz = 0; ftz <= can_flush(types[j]); ftz++)
                 INSN(sprint("setp.%s%s.%s %%po, %%%cx, %%%cy;", compares[k].name, ftz ? ".ftz" : "",
-                            ptx_type_name(types[j]), class_of(types[j]), class_of(types[j])),
+                            ptx_type_name(types[j]), ref_class(types[j]), ref_class(types[j])),
                      BITS, (compares[k].holds & order(types[j], ftz, x, y)) != 0);
         }
 }
@@ -63,7 +58,7 @@ INSN_TEST(setp_combined)
     for (size_t j = 0; j < COUNT(some); j++)
         for (size_t n = 0; n < COUNT(which); n++) {
             size_t k = which[n];
-            char c = class_of(some[j]);
+            char c = ref_class(some[j]);
             INSN(sprint("setp.%s.%s %%po|%%pq, %%%cx, %%%cy;", compares[k].name, ptx_type_name(some[j]), c, c), BITS,
                  (compares[k].holds & order(some[j], false, x, y)) ? 1 : (uint64_t)1 << 32);
             for (int m = 0; m < 6; m++)
@@ -103,7 +98,7 @@ INSN_TEST(set_of_every_type)
         for (size_t j = 0; j < COUNT(types); j++) {
             if (!strchr(compares[k].kinds, kind_of_type(types[j]))) continue;
             const char *type = ptx_type_name(types[j]);
-            char c = class_of(types[j]);
+            char c = ref_class(types[j]);
             size_t n = (k + j) % COUNT(results); /* one of them each is enough */
             if (types[j] == PTX_F16 || types[j] == PTX_BF16) n = 0;
             INSN(sprint("set.%s.%s.%s %%%co, %%%cx, %%%cy;", compares[k].name, results[n].to, type, results[n].class, c,

@@ -7,18 +7,13 @@ static const enum ptx_type integers[] = {PTX_U8, PTX_S8, PTX_U16, PTX_S16, PTX_U
 static const enum ptx_type floats[] = {PTX_F16, PTX_BF16, PTX_F32, PTX_F64};
 static const char *const modes[] = {".rn", ".rz", ".rm", ".rp"}; /* by enum soft_mode */
 
-static char class_of(enum ptx_type t)
-{
-    if (t == PTX_F32 || t == PTX_F64) return t == PTX_F32 ? 'f' : 'd';
-    return ref_bits(t) == 16 ? 'h' : ref_bits(t) == 64 ? 'q' : 'r';
-}
-
 /* mode and integral as soft_convert has them; -1 for what is not written. */
 static void check_convert(enum ptx_type to, enum ptx_type from, int mode, int integral, bool ftz, bool sat)
 {
-    const char *text = sprint("cvt%s%s%s%s%s.%s.%s %%%co, %%%cx;", mode >= 0 ? modes[mode] : "",
-                              integral >= 0 ? modes[integral] : "", integral >= 0 ? "i" : "", ftz ? ".ftz" : "",
-                              sat ? ".sat" : "", ptx_type_name(to), ptx_type_name(from), class_of(to), class_of(from));
+    const char *text =
+        sprint("cvt%s%s%s%s%s.%s.%s %%%co, %%%cx;", mode >= 0 ? modes[mode] : "", integral >= 0 ? modes[integral] : "",
+               integral >= 0 ? "i" : "", ftz ? ".ftz" : "", sat ? ".sat" : "", ptx_type_name(to), ptx_type_name(from),
+               ref_class(to), ref_class(from));
     enum match match = to == PTX_F16 ? F16S : to == PTX_BF16 ? BF16S : ref_float(to) ? FLOATS : BITS;
     INSN(text, match, ({
              uint64_t r = soft_convert(to, from, x, mode < 0 ? SOFT_RN : (enum soft_mode)mode, integral, ftz, sat);
