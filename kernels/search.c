@@ -295,14 +295,17 @@ enum rt_status kn_interp(const struct rt_array *a, const struct rt_array *x, con
     memset(out, 0, sizeof *out);
     enum rt_status status = kn_check_devices((const struct rt_array *[]){a, x, y}, 3, e);
     if (status != RT_OK) return status;
-    if (kn_runs_generated(rt_array_device(a)) || a->dtype != x->dtype || !is_wide_float(a) || !is_wide_float(y))
+    const bool together = kn_promote(a->dtype, x->dtype) == x->dtype; /* differences are of that dtype then */
+    if (kn_runs_generated(rt_array_device(a)) || !together || !is_wide_float(a) || !is_wide_float(y))
         return rt_fail(e, RT_UNSUPPORTED, "interp: no loop for these arrays");
     const int64_t count = rt_array_size(a), n = x->shape[0];
     if (n > INT32_MAX || n / 4 > (count > KN_BLOCK ? count : KN_BLOCK))
         return rt_fail(e, RT_UNSUPPORTED, "interp: too many points to make a key of each for so few values");
     enum rt_dtype t = kn_promote(x->dtype, y->dtype);
     status = rt_array_new(rt_array_device(a), t, a->ndim, a->shape, out, e);
-    if (status == RT_OK) status = kn_contiguous(a, &values, e);
+    if (status == RT_OK)
+        status = a->dtype == x->dtype ? kn_contiguous(a, &values, e)
+                                      : kn_convert(a, x->dtype, rt_array_device(a), &values, e);
     if (status == RT_OK) status = kn_contiguous(x, &points, e);
     if (status == RT_OK) status = kn_contiguous(y, &heights, e);
     if (status == RT_OK && count > 0 && !make_row(&r, &points, SIZE_MAX, true))

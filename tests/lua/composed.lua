@@ -241,4 +241,27 @@ t.every("a message has the place of the call", function(device)
   assert(e:find("composed.lua:%d+:"), e)
 end)
 
+-- Points of one dtype and values of another: as if all had the wider one, but that a width of float32 is computed so.
+t.every("interp of mixed dtypes", function(device)
+  for _, n in ipairs { 1, 3, 100, 5000 } do
+    local xp = gpu.range(0, 40, 1, "float64", device)
+    local fp = (xp * 37 % 11)
+    local x = (gpu.range(1, 2 * n, "int64", device) * 29 % 173):to("float32") / 4 - 1
+    for _, v in ipairs { x[{ { 1, n } }], x["::2"], x["::-2"], x:reshape(2, n).T } do
+      local want = v:to("float64"):interp(xp, fp, -7, 8)
+      for _, points in ipairs { "float32", "float64" } do
+        for _, heights in ipairs { "float32", "float64" } do
+          local got = v:interp(xp:to(points), fp:to(heights), -7, 8)
+          t.eq(got.dtype, (points == "float64" or heights == "float64") and "float64" or "float32")
+          assert(got:to("float64"):equal(want), points .. heights .. n)
+          local other = v:to("float64"):interp(xp:to(points), fp:to(heights), -7, 8)
+          assert(other.dtype == "float64" and other:equal(want), "float64 " .. points .. heights .. n)
+        end
+      end
+    end
+    local near = gpu.array({ 1 + 2 ^ -40 }, "float64", device) -- that float32 does not tell from 1
+    t.eq(near:interp(xp:to("float32"), xp)[1], 1 + 2 ^ -40)
+  end
+end)
+
 t.done()
