@@ -4,7 +4,6 @@
 #include "jupyter/jupyter.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <limits.h>
 #include <stdbool.h>

@@ -1,5 +1,4 @@
 #include "kernels/envelope.h"
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "kernels/generate.h"

@@ -5,6 +5,7 @@
 #ifndef KN_ENVELOPE_H
 #define KN_ENVELOPE_H
 
+#include <math.h>
 #include "runtime/array.h"
 
 /* x is float64, contiguous, 0 or more or infinity, with less than 2^31 elements along the axis (from 0); *out is new,

@@ -1,6 +1,5 @@
 /* Fourier transforms of any kind, by those of complex numbers with lengths of small primes. */
 #include "kernels/fft.h"
-#include <math.h>
 #include <string.h>
 #include "kernels/program.h"
 

@@ -1,6 +1,5 @@
 /* Filters with feedback: shapes and dtypes, and the host's loops. */
 #include "kernels/filter.h"
-#include <stdlib.h>
 #include <string.h>
 #include "kernels/program.h"
 #include "kernels/statistics.h"

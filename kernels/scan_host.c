@@ -5,7 +5,6 @@
  * are instead scanned many at a time, element by element, by the same loops as everything else. Chunks depend on the
  * shape alone, so results do not depend on the number of threads. */
 #include "kernels/scan.h"
-#include <limits.h>
 #include <math.h>
 #include <sched.h>
 #include <stdatomic.h>

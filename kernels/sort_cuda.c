@@ -1,7 +1,6 @@
 /* Sorting as generated CUDA C: a radix sort of keys (keys.h) with their indices, four bits at a time. For each digit a
  * launch counts how many keys of each tile have it, a scan makes places of the counts, and a launch moves the keys
  * there; each thread moves neighbours one after the other, so that equal keys stay in order. */
-#include <stdio.h>
 #include <string.h>
 #include "kernels/keys_cuda.h"
 #include "kernels/scan.h"

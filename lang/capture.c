@@ -1,5 +1,4 @@
 /* %%capture: what a cell prints and shows, kept in place of going to the face. */
-#include <stdio.h>
 #include <string.h>
 #include "lang/capture.h"
 #include "lang/display.h"

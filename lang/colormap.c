@@ -2,7 +2,6 @@
 
 #include <lauxlib.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
 #define MOST_ANCHORS 12

@@ -1,6 +1,5 @@
 /* gpu.linalg: solving and factoring matrices, and what follows from it. The last two axes are the matrices, those in
  * front of them a batch. */
-#include <math.h>
 #include <string.h>
 #include "lang/linalg.h"
 #include "lang/closest.h"

@@ -1,5 +1,4 @@
 /* How the table of gpu.memory reads: figures, then the largest arrays by name, then what other devices hold. */
-#include <stdio.h>
 #include <string.h>
 #include "lang/largest.h"
 #include "lang/session_state.h"

@@ -3,7 +3,6 @@
 #include "lang/plot.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 #include "lang/display.h"
 #include "lang/gnuplot.h"

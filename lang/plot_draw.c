@@ -1,6 +1,5 @@
 /* Plots on their way to the screen: gnuplot's pictures and letters, and specifications that the front end draws. */
 #include <sodium.h>
-#include <stdio.h>
 #include <string.h>
 #include "lang/display.h"
 #include "lang/gnuplot.h"

@@ -1,6 +1,5 @@
 /* gpu.heatmap and gpu.plot_surface: values over a plane, as colours and as a surface in perspective. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 #include "lang/colormap.h"
 #include "lang/display.h"

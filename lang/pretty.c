@@ -2,7 +2,6 @@
  * they fit; what is long, deep or cyclic is cut, and says so. */
 #include "lang/session_state.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "lang/lookup.h"

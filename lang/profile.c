@@ -1,6 +1,5 @@
 /* gpu.profile: a launch that is counted by source line, as a Lua table that prints as a listing. */
 #include "lang/profile.h"
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 /* What filters let through by frequency: gpu.freqz, gpu.sosfreqz. Computed on the host, where the coefficients are. */
 #include <complex.h>
 #include <limits.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "lang/signal.h"

@@ -1,6 +1,5 @@
 #include "lang/rewrite.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "lang/magic.h"

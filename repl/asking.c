@@ -1,7 +1,6 @@
 #define _GNU_SOURCE /* memmem */
 #include "repl/asking.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "repl/settings.h"

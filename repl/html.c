@@ -1,7 +1,6 @@
 #include "repl/html.h"
 
 #include <sodium.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "repl/frame.h"

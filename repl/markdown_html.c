@@ -1,5 +1,4 @@
 /* Markdown as HTML. */
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include "repl/html.h"

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include "lang/closest.h"
 #include "lang/lang.h"
 #include "repl/repl.h"

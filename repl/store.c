@@ -1,6 +1,5 @@
 /* `lunarray FILE.ipynb --inplace` and `--html`: executes a notebook, and keeps what came of it. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include "repl/execute.h"
 #include "repl/notebook_html.h"

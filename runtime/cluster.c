@@ -1,5 +1,4 @@
 /* Launches with clusters: blocks that read each other's shared memory (compute capability 9.0). */
-#include <stdio.h>
 #include <string.h>
 #include "runtime/module.h"
 

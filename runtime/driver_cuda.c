@@ -2,7 +2,6 @@
  * version that cuda.h's types belong to, so an older or newer driver either has that version or misses the name. */
 #include <pthread.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 #include "runtime/driver.h"
 #include "runtime/library.h"

@@ -1,7 +1,6 @@
 /* What the software GPU reports in numbers, put into words: where it was, what happened, what else was there, what to
  * do. */
 #define _GNU_SOURCE /* memmem */
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

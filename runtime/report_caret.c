@@ -1,5 +1,4 @@
 /* Where in its line of source a report points: at the array, division or barrier that it is about. */
-#include <stdio.h>
 #include <string.h>
 #include "runtime/report_inside.h"
 #include "runtime/spelling.h"

@@ -3,7 +3,6 @@
 #include "runtime/graph.h"
 #include "runtime/uses.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/lend.h"

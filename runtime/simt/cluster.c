@@ -1,7 +1,6 @@
 /* Clusters: blocks that run beside each other, meet at a barrier of their own, and reach into each other's shared
  * memory. An address there has the other block's rank above the offset (CLUSTER_SHIFT), in all windows alike; where a
  * cluster is one block, there is nothing to tell apart, and addresses stay as they are. */
-#include <stdio.h>
 #include <string.h>
 #include "runtime/simt/exec.h"
 #include "runtime/simt/tally.h"

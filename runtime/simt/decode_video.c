@@ -1,5 +1,4 @@
 /* The words and parts of registers of the video instructions. */
-#include <stdio.h>
 #include <string.h>
 #include "runtime/simt/decode.h"
 #include "runtime/simt/video.h"

@@ -1,5 +1,4 @@
 /* Blocks of a kernel's code, which slots are alive where, and the forms of their values. */
-#include <stdlib.h>
 #include <string.h>
 #include "runtime/memory.h"
 #include "runtime/simt/async.h"

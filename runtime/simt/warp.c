@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include "runtime/interrupt.h"
 #include "runtime/memory.h"
 #include "runtime/simt/exec.h"

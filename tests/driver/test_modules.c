@@ -1,5 +1,4 @@
 /* Modules, fat binaries, libraries and the linker: what they hold, how several become one, what is wrong with them. */
-#include <fcntl.h>
 #include "tests/driver/program.h"
 
 static const char source[] = "__device__ int counter = 42;\n"

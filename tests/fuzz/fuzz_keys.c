@@ -3,7 +3,6 @@
  * keys are vi's. */
 #include <assert.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 #include "repl/editing.h"
 #include "repl/highlight.h"

@@ -2,7 +2,6 @@
  */
 #include <assert.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 #include "repl/notebook.h"
 #include "repl/present.h"

@@ -1,7 +1,5 @@
 /* The debugger, driven through its interface: at every stop a line is noted, expressions are evaluated, and one step of
  * a plan is taken. */
-#include <pthread.h>
-#include <stdatomic.h>
 #include "lang/debugger.h"
 #include "lang/session.h"
 #include "test.h"

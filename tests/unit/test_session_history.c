@@ -1,6 +1,5 @@
 /* The history of cells, in memory and in the file that sessions share. */
 #include <limits.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 #include "tests/unit/session.h"
 

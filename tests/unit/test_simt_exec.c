@@ -1,6 +1,5 @@
 /* The executor: loads, divergence, barriers, faults. What each instruction computes is in test_simt_insn_*.c. */
 #include <pthread.h>
-#include <stdarg.h>
 #include "runtime/interrupt.h"
 #include "tests/unit/simt_text.h"
 

@@ -1,5 +1,4 @@
 /* 128-bit registers, atomics of vectors and halves, hints that change nothing, and what is refused by its name. */
-#include <math.h>
 #include "tests/unit/simt_text.h"
 
 #define KERNEL(body)                                                                                                   \

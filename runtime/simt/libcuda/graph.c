@@ -1,6 +1,5 @@
 /* Graphs: nodes, what they need, clones, and the objects of the program that a graph keeps alive. */
 #include "runtime/simt/libcuda/libcuda.h"
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/memory.h"
