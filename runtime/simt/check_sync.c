@@ -282,19 +282,26 @@ static const struct split *split_of(const struct warp *w, unsigned lane)
     return NULL;
 }
 
+/* Are two barriers in different lines, where one of them is for threads that are together? */
+static bool are_apart(const struct simt_program *p, uint32_t a, uint32_t b)
+{
+    const struct place *x = &p->places[a], *y = &p->places[b];
+    if (p->code[a].flags & p->code[b].flags & F_UNALIGNED) return false;
+    return x->line != y->line || x->file != y->file;
+}
+
 /* Did threads come to the barrier by different lines, or have some ended? */
 static bool is_divergent(const struct worker *k, uint32_t id)
 {
-    const struct place *places = k->program->places, *first = NULL;
+    const struct split *first = NULL;
     for (uint32_t j = 0; j < k->warp_count; j++) {
         const struct warp *w = &k->warps[j];
         if (w->threads & ~w->alive) return true;
         for (uint32_t n = 0; n < w->split_count; n++) {
             const struct split *s = &w->splits[n];
             if (s->state != SPLIT_BARRIER || s->barrier != id || !(s->mask & w->threads)) continue;
-            const struct place *p = &places[s->pc];
-            if (first && (p->line != first->line || p->file != first->file)) return true;
-            first = p;
+            if (!first) first = s;
+            if (are_apart(k->program, first->pc, s->pc)) return true;
         }
     }
     return false;
@@ -325,8 +332,7 @@ static void report_divergence(struct block *b, uint32_t id)
 {
     struct worker *k = b->worker;
     const struct barrier *bar = &k->barriers[id];
-    const struct place *places = k->program->places, *first = NULL;
-    uint32_t from = 0;
+    const struct split *first = NULL;
     struct simt_report r = {.kind = CHECK_BARRIER, .space = PTX_SHARED};
     for (uint32_t j = 0; j < k->warp_count && !r.has_other; j++) {
         struct warp *w = &k->warps[j];
@@ -335,13 +341,11 @@ static void report_divergence(struct block *b, uint32_t id)
             const struct split *s = w->threads >> lane & 1 ? split_of(w, lane) : NULL;
             if (!s || s->state != SPLIT_BARRIER || s->barrier != id || lane != (unsigned)__builtin_ctz(s->mask))
                 continue;
-            const struct place *p = &places[s->pc];
             struct simt_party party = simt_party_at(w, s->pc, lane, ACCESS_NONE);
             if (!first) {
-                first = p;
-                from = s->pc;
+                first = s;
                 r.first = party;
-            } else if (p->line != first->line || p->file != first->file) {
+            } else if (are_apart(k->program, first->pc, s->pc)) {
                 r.other = party;
                 r.has_other = true;
             }
@@ -353,7 +357,7 @@ static void report_divergence(struct block *b, uint32_t id)
         if (!gone) continue;
         unsigned lane = (unsigned)__builtin_ctz(gone);
         uint32_t at = b->exit_pc[j * SIMT_WARP + lane];
-        r.by_way = way_round(k->program, from, &at);
+        r.by_way = way_round(k->program, first->pc, &at);
         r.other = simt_party_at(w, at, lane, ACCESS_NONE);
         r.has_other = r.exited = true;
     }

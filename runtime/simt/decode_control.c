@@ -255,6 +255,7 @@ bool simt_decode_barrier(struct decoder *d, const struct shape *s)
     i->d = out;
     i->mode = (uint8_t)mode;
     if (o[first].kind == PTX_OP_IMM) i->flags = F_UNIFORM;
+    if (strcmp(d->in->opcode, "barrier") == 0 && !simt_has_word(s, "aligned")) i->flags |= F_UNALIGNED;
     return true;
 }
 

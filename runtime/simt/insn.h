@@ -51,7 +51,8 @@ enum {
     F_RELEASE = 1 << 24, /* .release, .acq_rel */
     F_WIDE = 1 << 25,    /* of memory: elements are in registers of 64 bits */
     F_OOB = 1 << 26,
-    F_EAGER = 1 << 27, /* as struct ptx_insn has it */
+    F_EAGER = 1 << 27,     /* as struct ptx_insn has it */
+    F_UNALIGNED = 1 << 28, /* barrier.sync without .aligned, for threads that are apart: __barrier_sync() */
 };
 
 /* What an instruction does to memory. Lane l's address is that of slot a (64 bits when the space is global or generic,

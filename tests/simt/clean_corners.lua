@@ -261,6 +261,23 @@ clean("threads that return when no barrier follows", [[__global__ void k(int n, 
   x[i] = 2;
 }]], function(k) k(2, 64)(100, floats(100)) end)
 
+clean("a barrier that warps may come to by several lines", [[__global__ void k(float *x) {
+  __shared__ float s[64];
+  int t = threadIdx.x;
+  if (t < 32) {
+    s[t] = x[t];
+    __barrier_sync(0);
+  } else {
+    s[t] = 2 * x[t];
+    __barrier_sync(0);
+  }
+  x[t] = s[63 - t];
+}]], function(k)
+  local x = floats(64)
+  k(1, 64)(x)
+  return function() t.eq(x:sum(), 96) end
+end)
+
 clean("producers and consumers at a named barrier", [[__global__ void k(float *x) {
   __shared__ float s[32];
   if (threadIdx.x < 32) {

@@ -97,6 +97,14 @@ faulty("past what malloc gave to each thread", [[__global__ void k(int *x) {
 faulty("a barrier in a kernel of one line", [[__global__ void k(int *x) { if (threadIdx.x < 3) __syncthreads(); x[threadIdx.x] = 1; }]],
   function(k) k(1, 64)(ints(64)) end, { kind = "barrier divergence", line = 1, column = 50 })
 
+faulty("a barrier for all threads at once, and one for threads that are apart", [[__global__ void k(int *x) {
+  if (threadIdx.x < 32)
+    __barrier_sync(0);
+  else
+    __syncthreads();
+  x[threadIdx.x] = 1;
+}]], function(k) k(1, 64)(ints(64)) end, { kind = "barrier divergence", line = 3, other = 5 })
+
 faulty("a division in a kernel of one line", [[__global__ void k(int *x, int by) { int i = threadIdx.x; x[i] = i % by; }]],
   function(k) k(1, 64)(ints(64), 0) end, { kind = "division by zero", line = 1, column = 67 })
 
