@@ -102,6 +102,11 @@ bool simt_cell_keeps_races(struct actor *x, uint64_t cell);
 void simt_cell_keep(struct actor *x, record *was);
 
 /* ---- check_listed.c ---- */
+/* A read of global memory, `me`, for which two others of the block stand: check_readers.c. */
+bool simt_history_stands_for(const struct history *h, const struct access *a, record me);
+/* A word of global memory, `offset` bytes into what a lane reads, whose records at w, w + all and w + 2 * all stay
+ * beside the read, gets a list. False: look closer. */
+bool simt_race_list_read(const struct access *a, unsigned lane, unsigned offset, record *w, uint32_t all);
 /* Looks at a cell of so many bytes that has, or may need, a list: `was` has its records, which become what they are
  * behind the access. `raced`: threads have raced for it. */
 void simt_cell_follow(struct actor *x, record *was, unsigned bytes, bool raced);

@@ -7,7 +7,8 @@
  *   they name those two that came one after the other, which depends on what ran when. Whoever touches it is compared
  *   with one access or more of each line before.
  *
- * In the cell's records stands then that it is LISTED, which nothing is ordered behind. */
+ * In the cell's records stands then that it is LISTED, which nothing is ordered behind, and most often where the list
+ * is. */
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/memory.h"
@@ -45,13 +46,18 @@ static struct history *list_of(struct simt_check *c, struct table *t, uint64_t c
 {
     struct listed *at = table_find(t, sizeof *at, key_of(cell));
     if (at || t->count == MOST_LISTS) return at ? at->list : NULL;
-    struct history *h = given(c, rt_calloc(1, sizeof *h));
+    struct history *h = given(c, rt_alloc(sizeof *h + FIRST_PARTIES * sizeof *h->first));
     if (!h || !(at = given(c, table_add(t, sizeof *at, key_of(cell))))) {
         free(h);
         return NULL;
     }
-    h->cell = cell;
+    *h = (struct history){.cell = cell, .room = FIRST_PARTIES, .parties = h->first};
     return at->list = h;
+}
+
+static void free_parties(struct history *h)
+{
+    if (h->parties != h->first) free(h->parties);
 }
 
 /* One without parties; NULL: no memory, or there are too many. */
@@ -69,10 +75,12 @@ static struct history *make(struct simt_check *c, struct table *t, uint64_t cell
 bool simt_history_room(struct simt_check *c, struct history *h)
 {
     if (h->count < h->room) return true;
-    uint32_t room = h->room ? 2 * h->room : 8;
+    const uint32_t room = 2 * h->room;
     if (room > MOST_PARTIES || h->fixed) return false;
-    struct past *more = given(c, rt_realloc(h->parties, room * sizeof *more));
+    struct past *more = given(c, rt_alloc(room * sizeof *more));
     if (!more) return false;
+    memcpy(more, h->parties, h->count * sizeof *more);
+    free_parties(h);
     h->parties = more;
     h->room = room;
     return true;
@@ -140,7 +148,7 @@ void simt_histories_clear(struct table *t)
     if (!t->room) return;
     for (size_t k = 0; t->count && k < t->room; k++) {
         if (!all[k].key) continue;
-        free(all[k].list->parties);
+        free_parties(all[k].list);
         free(all[k].list);
     }
     free(t->items);

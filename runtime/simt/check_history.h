@@ -10,7 +10,8 @@ struct past {   /* an access, or one of each of some lanes of a warp, to a cell 
     uint32_t value; /* that was stored */
     bool has_value;
 };
-#define MOST_PARTIES 64
+#define FIRST_PARTIES 8
+#define MOST_PARTIES  64
 struct history { /* of a cell that is listed: check_history.c */
     uint64_t cell;
     uint8_t bytes;
@@ -21,7 +22,8 @@ struct history { /* of a cell that is listed: check_history.c */
     bool spares;      /* only what does not race with atomics */
     bool settled;     /* and of that two are by different blocks */
     uint32_t count, room, turns;
-    struct past *parties;
+    struct past *parties; /* `first`, or in memory of their own; the holder's, who has no `first` */
+    struct past first[];  /* FIRST_PARTIES */
 };
 
 struct simt_check;
@@ -32,6 +34,13 @@ struct history *simt_history_find(struct simt_check *c, struct block *owner, uin
 /* One with the same in it as another; NULL: there are too many. */
 struct history *simt_history_new(struct simt_check *c, struct block *owner, uint64_t cell, unsigned bytes,
                                  const struct history *like);
+/* The same of a cell of global memory, by the first reader's record, in whose place stands where a list is; NULL: that
+ * is not known to be the cell's. */
+static inline struct history *simt_history_here(record first, uint64_t cell, unsigned bytes)
+{
+    struct history *h = (struct history *)(uintptr_t)first;
+    return h && h->cell == cell && h->bytes == bytes ? h : NULL;
+}
 bool simt_history_room(struct simt_check *c, struct history *h); /* for one more; false: there is none */
 /* Adds an access to a cell that was raced for, if those that are there do not stand for it. */
 void simt_history_add_raced(struct simt_check *c, struct history *h, const struct past *p);

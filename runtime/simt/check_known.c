@@ -1,8 +1,9 @@
 /* Plain loads and stores of global memory by threads that have met some others of their block, or have seen what others
  * released: most often what they touch was touched before that. Then a look at a cell's records, each beside what the
  * thread has seen of who made it, tells that nothing is wrong, and what becomes of them: a store takes the place of all
- * of them, a load that of a reader. A reader that is recorded here needs no note in check_readers.c, since it gives way
- * only to what comes behind it. */
+ * of them, a load that of a reader. So it is of a cell's list, which a load comes to. A reader that is recorded here
+ * needs no note in check_readers.c, since it gives way only to what comes behind it. */
+#include "runtime/simt/check_cell.h"
 #include "runtime/simt/check_half.h"
 #include "runtime/simt/check_lines.h"
 #include "runtime/simt/check_links.h"
@@ -11,7 +12,7 @@
 struct knower { /* lanes of a warp */
     const struct access *access;
     record id, seen; /* the block's; when the warp met others last */
-    uint64_t at;
+    uint64_t at;     /* of the cell at hand */
     unsigned warp, lane;
     uint32_t met, warp_met;
     const uint32_t *warps;       /* by warp: before when all is ordered before what this one does */
@@ -58,46 +59,100 @@ static inline bool is_mine(record r, record me, record seen)
     return !((r ^ me) & WHO_MASK) && (r & WITHIN) >= seen;
 }
 
+static bool are_behind(const struct knower *x, const struct past *p, record me)
+{
+    bool all = true;
+    for (uint32_t m = p->lanes; all && m; m &= m - 1)
+        all = is_behind(x, p->who + ((record)__builtin_ctz(m) << THREAD_AT), me, true);
+    return all;
+}
+
+/* The list of the cell, whose first reader's record that is; NULL: look closer. */
+static struct history *list_of(const struct knower *x, record first)
+{
+    struct history *h = simt_history_here(first, x->at, 4);
+    return h && !h->raced ? h : NULL;
+}
+
+/* The lane comes to the readers of a list, behind all that wrote. */
+static bool read_listed(const struct knower *x, struct history *h, record me)
+{
+    const struct site *sites = x->access->check->sites;
+    const struct past new = {.who = me & ~((record)(SIMT_WARP - 1) << THREAD_AT), .lanes = 1u << x->lane};
+    struct past *alike = NULL;
+    for (uint32_t k = 0; k < h->count; k++) {
+        struct past *p = &h->parties[k];
+        if (site_writes(&sites[record_site(p->who)])) {
+            if (!are_behind(x, p, me)) return false;
+        } else if (p->who == new.who) {
+            alike = p;
+        }
+    }
+    if (alike) {
+        alike->lanes |= new.lanes;
+        return true;
+    }
+    if (h->count == h->room || simt_history_stands_for(h, x->access, me)) return false;
+    h->parties[h->count++] = new;
+    h->spares = h->settled = h->counter = false;
+    return true;
+}
+
+static bool may_end(const struct knower *x, const struct history *h, record me)
+{
+    bool all = h != NULL;
+    for (uint32_t k = 0; all && k < h->count; k++) all = are_behind(x, &h->parties[k], me);
+    return all;
+}
+
 /* w, w + n and w + 2 * n: a cell's last write and two readers. False: look closer. */
 static inline bool read_cell(const struct knower *x, record *w, unsigned n, record me)
 {
     record *first = w + n, *second = first + n;
-    if (*w == LISTED || record_special(*first | *second) || !is_behind(x, *w, me, true)) return false;
+    if (*w == LISTED) {
+        struct history *h = list_of(x, *first);
+        return h && read_listed(x, h, me);
+    }
+    if (record_special(*first | *second) || !is_behind(x, *w, me, true)) return false;
     if (is_mine(*first, me, x->seen) || is_mine(*second, me, x->seen)) return true;
     if (is_behind(x, *first, me, false)) {
         *first = me;
         if (is_behind(x, *second, me, false)) *second = 0;
         return true;
     }
-    bool room = is_behind(x, *second, me, false);
-    if (room) *second = me;
-    return room;
+    if (!is_behind(x, *second, me, false))
+        return simt_race_list_read(x->access, x->lane, (unsigned)(x->at - x->access->at[x->lane]), w, n);
+    *second = me;
+    return true;
 }
 
 static inline bool may_write(const struct knower *x, const record *w, unsigned n, record me)
 {
-    return *w != LISTED && is_behind(x, *w, me, true) && is_behind(x, w[n], me, true) &&
-           is_behind(x, w[2 * n], me, true);
+    if (*w == LISTED) return may_end(x, list_of(x, w[n]), me);
+    return is_behind(x, *w, me, true) && is_behind(x, w[n], me, true) && is_behind(x, w[2 * n], me, true);
+}
+
+/* A store takes the place of all that the cell has. */
+static inline void write_cell(record *w, unsigned n, record me)
+{
+    if (*w == LISTED) ((struct history *)(uintptr_t)w[n])->live = false;
+    w[0] = me, w[n] = w[2 * n] = 0;
 }
 
 /* The lane touches cells of words, from that one on. */
-static inline bool touch_lane(const struct knower *x, record *w)
+static inline bool touch_lane(struct knower *x, record *w)
 {
     const struct access *a = x->access;
     const unsigned all = LINE / 4, n = a->bytes / 4;
+    const uint64_t at = x->at;
     record me = a->me + ((record)x->lane << THREAD_AT);
     bool ok = true;
-    if (a->kind == ACCESS_READ) {
-        for (unsigned k = 0; ok && k < n; k++) ok = read_cell(x, w + k, all, me);
-        return ok;
-    }
-    for (unsigned k = 0; ok && k < n; k++) ok = may_write(x, w + k, all, me);
-    if (ok && n == 1) /* a loop would become calls of memset */
-        w[0] = me, w[all] = w[2 * all] = 0;
-    else
-        for (unsigned k = 0; ok && k < n; k++) w[k] = me, w[all + k] = w[2 * all + k] = 0;
-    if (ok && a->check->parallel) simt_race_store(a, x->at, a->bytes, x->lane);
-    return ok;
+    for (unsigned k = 0; ok && k < n; k++, x->at += 4)
+        ok = a->kind == ACCESS_READ ? read_cell(x, w + k, all, me) : may_write(x, w + k, all, me);
+    if (!ok || a->kind == ACCESS_READ) return ok;
+    for (unsigned k = 0; k < n; k++) write_cell(w + k, all, me);
+    if (a->check->parallel) simt_race_store(a, at, a->bytes, x->lane);
+    return true;
 }
 
 /* Its cells of words; NULL: it has none. */
@@ -294,23 +349,23 @@ uint32_t simt_race_known(const struct access *a, uint32_t m)
     if (c->parallel) fetch_words(a, m);
     EACH_LANE(lane, m)
     {
+        const uint64_t at = x.at = a->at[lane];
         x.lane = lane;
-        x.at = a->at[lane];
         if (of) x.order = &of[lane];
-        if (!held || x.at / LINE != number) {
-            struct line *l = global_line(a, x.at);
+        if (!held || at / LINE != number) {
+            struct line *l = global_line(a, at);
             if (!made(a, l != NULL)) break;
             if (held) unlock_line(c, held);
             lock_line(c, l);
             held = l;
-            number = x.at / LINE;
+            number = at / LINE;
             words = words_of_line(c, l);
             if (a->kind == ACCESS_WRITE) l->settled = 0;
             looks = words || may_get_cells(a, l);
         }
         if (!looks) continue;
         if (!words) words = cells_for(a, held, lane, &now);
-        if (words && touch_lane(&x, words + x.at % LINE / 4)) left &= ~(1u << lane);
+        if (words && touch_lane(&x, words + at % LINE / 4)) left &= ~(1u << lane);
     }
     if (held) unlock_line(c, held);
     return left;

@@ -81,8 +81,8 @@ static inline bool simt_seen_only(const struct seen_set *s, unsigned block)
 }
 
 #define LATELY 3
-/* Does what came last say so of what the record tells? As where a lock guards a place: its last holder let go of it. */
-static inline bool seen_lately(const struct seen_set *s, record r)
+/* Do the last items say so of what the record tells? */
+static inline bool says_at_last(const struct seen_set *s, record r)
 {
     const struct link *k = link_of(s);
     const uint64_t key = SEEN_KEY(seen_item(record_block(r), SEEN_THREAD + record_thread(r), 0, 0));
@@ -91,6 +91,14 @@ static inline bool seen_lately(const struct seen_set *s, record r)
     for (uint32_t j = n > LATELY ? n - LATELY : 0; j < n; j++)
         found |= SEEN_KEY(k->items[j]) == key && time < (k->items[j] & SEEN_TIMES);
     return found;
+}
+
+/* Does what came last? As where a lock guards a place: its last holder let go of it; or by a set that it was joined to,
+ * as where a thread awaits several. */
+static inline bool seen_lately(const struct seen_set *s, record r)
+{
+    const struct seen_set *joined = link_of(s)->joined;
+    return says_at_last(s, r) || (joined && says_at_last(joined, r));
 }
 
 #endif

@@ -121,23 +121,20 @@ static void meet_all(struct actor *x, struct history *h, const struct past *me)
     h->count = count;
 }
 
-/* A read of global memory for which two others of the block stand: check_readers.c. */
-static bool is_stood_for(const struct actor *x, const struct history *h)
+bool simt_history_stands_for(const struct history *h, const struct access *a, record me)
 {
-    const struct block *b = x->access->block;
+    const struct block *b = a->block;
     uint32_t since = b->readers.since > b->met ? b->readers.since : b->met;
     unsigned other = UINT_MAX; /* none yet */
     const struct readers *r = &b->readers;
-    if (x->shared || r->parting || r->unnoted || r->at_once || x->access->kind != ACCESS_READ ||
-        x->access->site->strong)
-        return false;
+    if (r->parting || r->unnoted || r->at_once || a->kind != ACCESS_READ || a->site->strong) return false;
     for (uint32_t k = 0; k < h->count; k++) {
         const struct past *p = &h->parties[k];
-        const struct site *s = &x->access->check->sites[record_site(p->who)];
-        if (record_block(p->who) != record_block(x->me) || record_time(p->who) < since || site_writes(s) || s->strong)
+        const struct site *s = &a->check->sites[record_site(p->who)];
+        if (record_block(p->who) != record_block(me) || record_time(p->who) < since || site_writes(s) || s->strong)
             continue;
-        bool mine = record_thread(p->who) / SIMT_WARP == record_thread(x->me) / SIMT_WARP;
-        EACH_LANE(l, p->lanes & ~((uint32_t)mine << x->lane))
+        bool mine = record_thread(p->who) / SIMT_WARP == record_thread(me) / SIMT_WARP;
+        EACH_LANE(l, p->lanes & ~((uint32_t)mine << record_thread(me) % SIMT_WARP))
         {
             unsigned thread = record_thread(p->who) + l;
             if (other != UINT_MAX && other != thread) return true;
@@ -150,7 +147,7 @@ static bool is_stood_for(const struct actor *x, const struct history *h)
 /* Where there is no room, writes take that of others. */
 static void add(const struct actor *x, struct history *h, const struct past *me)
 {
-    if (is_stood_for(x, h)) return;
+    if (!x->shared && simt_history_stands_for(h, x->access, x->me)) return;
     struct past *p = find_alike(h, me);
     if (p) {
         p->lanes |= me->lanes;
@@ -249,14 +246,21 @@ static bool fits(const struct actor *x, struct history *h, record *to)
     return true;
 }
 
-static void mark_listed(const struct actor *x, const struct history *h, record *to)
+static void mark_listed(const struct actor *x, struct history *h, record *to)
 {
     record id = x->access->block->shared_id;
     bool written = false;
     for (uint32_t k = 0; k < h->count; k++)
         written |= site_writes(&x->access->check->sites[record_site(h->parties[k].who)]);
     to[0] = !x->shared ? LISTED : id | (written ? SHARED_LISTED : SHARED_ONLY);
-    to[1] = to[2] = x->shared ? id | SHARED_READERS : 0;
+    to[1] = x->shared ? id | SHARED_READERS : (record)(uintptr_t)h;
+    to[2] = x->shared ? id | SHARED_READERS : 0;
+}
+
+static struct history *list_of(const struct actor *x, const record *was, uint64_t cell, unsigned bytes)
+{
+    struct history *h = x->shared ? NULL : simt_history_here(was[1], cell, bytes);
+    return h ? h : simt_history_find(x->access->check, x->shared ? x->access->block : NULL, cell, bytes);
 }
 
 /* 0: it is none. */
@@ -290,7 +294,7 @@ void simt_cell_follow(struct actor *x, record *was, unsigned bytes, bool raced)
     uint64_t cell = a->at[x->lane] + x->offset;
     bool listed = is_listed(x, was[0]);
     struct block *owner = x->shared ? a->block : NULL;
-    struct history *h = listed ? simt_history_find(a->check, owner, cell, bytes) : NULL;
+    struct history *h = listed ? list_of(x, was, cell, bytes) : NULL;
     if (h && !x->shared && simt_spares_atomics(a) && simt_history_settled(h, site_of_atomic(a))) return;
     if (h && reads_again(x, h)) return;
     struct shown s = show(x, was[0], bytes);
@@ -320,6 +324,24 @@ void simt_cell_follow(struct actor *x, record *was, unsigned bytes, bool raced)
         fits(x, &some, was);
     else
         simt_cell_keep(x, was);
+}
+
+bool simt_race_list_read(const struct access *a, unsigned lane, unsigned offset, record *w, uint32_t all)
+{
+    const struct actor x = {.access = a, .lane = lane, .me = a->me + ((record)lane << THREAD_AT), .offset = offset};
+    const record was[RECORDS] = {w[0], w[all], w[2 * all]};
+    const struct shown s = show(&x, was[0], 4);
+    struct past few[RECORDS + 1];
+    struct history some = {.parties = few, .room = RECORDS + 1, .fixed = true};
+    record to[RECORDS];
+    recall(&x, was, &s, &some);
+    if (simt_history_stands_for(&some, a, x.me)) return false;
+    some.parties[some.count++] = s.me;
+    struct history *h = simt_history_new(a->check, NULL, a->at[lane] + offset, 4, &some);
+    if (!h) return false;
+    mark_listed(&x, h, to);
+    w[0] = to[0], w[all] = to[1], w[2 * all] = to[2];
+    return true;
 }
 
 void simt_race_list(const struct access *a, unsigned lane, const struct cell_table *t, uint32_t cell, uint32_t all)
