@@ -3,6 +3,7 @@
 #include "lang/apart.h"
 #include "lang/load.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,11 +139,27 @@ static void begin(struct lg_session *s)
     rt_excerpt_fit(lg_columns(s->L));
 }
 
+static int collect(lua_State *L)
+{
+    lua_gc(L, LUA_GCCOLLECT);
+    return 0;
+}
+
+/* A session goes on behind what took all memory: what of that is garbage goes back. */
+static void make_room(struct lg_session *s)
+{
+    if (lg_heap_relieve(&s->heap)) return;
+    lg_protect(s, collect, NULL);
+    malloc_trim(0);
+    lg_heap_relieve(&s->heap);
+}
+
 /* After the run: the report of what failed, and the stack as it was. */
 static enum lg_status end(struct lg_session *s, int status, bool syntax, int top, const struct lg_error **error)
 {
     enum lg_status result = LG_DONE;
     fflush(stdout);
+    if (s->interactive) make_room(s);
     if (status != LUA_OK) {
         lg_report_error(s, status, syntax);
         result = atomic_load(&s->interrupted) ? LG_INTERRUPTED : LG_ERROR;

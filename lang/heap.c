@@ -1,14 +1,18 @@
 #include "lang/heap.h"
 #include <malloc.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include "runtime/host.h"
 
 #if defined __SANITIZE_ADDRESS__
 #define MOST 0 /* whoever uses a freed block is to be found out */
 #else
 #define MOST ((size_t)1 << 20) /* bytes that are kept */
 #endif
+
+#define GRANT   ((size_t)1 << 20)
+#define RESERVE ((size_t)4 << 20)
 
 struct lg_heap_block {
     struct lg_heap_block *next;
@@ -19,12 +23,38 @@ static size_t units_of(size_t bytes)
     return (bytes + LG_HEAP_UNIT - 1) / LG_HEAP_UNIT;
 }
 
+/* Room is asked for by the megabyte. */
+static bool has_room(struct lg_heap *h, size_t bytes)
+{
+    if (h->granted < bytes) {
+        const size_t more = bytes > GRANT ? bytes : GRANT;
+        if (!rt_host_has_room(more)) return false;
+        h->granted += more;
+    }
+    h->granted -= bytes;
+    return true;
+}
+
+static void *fresh(struct lg_heap *h, size_t bytes)
+{
+    void *b = has_room(h, bytes) ? malloc(bytes) : NULL;
+    h->refused |= !b;
+    return b;
+}
+
+static void *resized(struct lg_heap *h, void *block, size_t former, size_t bytes)
+{
+    void *b = bytes <= former || has_room(h, bytes - former) ? realloc(block, bytes) : NULL;
+    h->refused |= !b;
+    return b;
+}
+
 static void *take(struct lg_heap *h, size_t bytes)
 {
-    if (bytes > LG_HEAP_LARGEST) return malloc(bytes);
+    if (bytes > LG_HEAP_LARGEST) return fresh(h, bytes);
     const size_t units = units_of(bytes);
     struct lg_heap_block *b = h->freed[units];
-    if (!b) return malloc(units * LG_HEAP_UNIT);
+    if (!b) return fresh(h, units * LG_HEAP_UNIT);
     h->freed[units] = b->next;
     h->kept -= units * LG_HEAP_UNIT;
     return b;
@@ -56,7 +86,7 @@ void *lg_heap_allocate(void *heap, void *block, size_t former, size_t bytes)
     }
     const bool fits = bytes <= former || malloc_usable_size(block) >= bytes;
     if (units_of(former) == units_of(bytes) && bytes <= LG_HEAP_LARGEST && fits) return block;
-    if (former > LG_HEAP_LARGEST && bytes > LG_HEAP_LARGEST) return realloc(block, bytes);
+    if (former > LG_HEAP_LARGEST && bytes > LG_HEAP_LARGEST) return resized(h, block, former, bytes);
     void *b = take(h, bytes);
     if (!b) return bytes < former ? block : NULL; /* Lua counts on blocks that shrink */
     memcpy(b, block, former < bytes ? former : bytes);
@@ -64,8 +94,33 @@ void *lg_heap_allocate(void *heap, void *block, size_t former, size_t bytes)
     return b;
 }
 
+static void *map(size_t bytes)
+{
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+
+static void free_reserve(struct lg_heap *h)
+{
+    if (h->reserve) munmap(h->reserve, RESERVE);
+    h->reserve = NULL;
+}
+
+bool lg_heap_relieve(struct lg_heap *h)
+{
+    const bool refused = h->refused;
+    h->refused = false;
+    if (h->granted < GRANT) h->granted = GRANT;
+    if (refused) free_reserve(h);
+    if (refused || h->reserve) return !refused;
+    h->reserve = map(2 * RESERVE); /* as much must be left beside it */
+    if (h->reserve) munmap((char *)h->reserve + RESERVE, RESERVE);
+    return h->reserve != NULL;
+}
+
 void lg_heap_empty(struct lg_heap *h)
 {
+    free_reserve(h);
     for (size_t i = 0; i <= LG_HEAP_LARGEST / LG_HEAP_UNIT; i++) {
         while (h->freed[i]) {
             struct lg_heap_block *b = h->freed[i];

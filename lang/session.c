@@ -168,6 +168,7 @@ struct lg_session *lg_session_new(const struct lg_options *options)
         lg_session_free(s);
         return NULL;
     }
+    if (s->interactive) lg_heap_relieve(&s->heap);
     /* Read by rt_device_default at its first use, so that a device that is missing is reported there. */
     if (options->device) setenv("LUNARRAY_DEVICE", options->device, 1);
     return s;

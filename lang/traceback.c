@@ -212,6 +212,17 @@ static bool is_cut_short(const char *message)
     return n >= m && strcmp(message + n - m, reason) == 0;
 }
 
+/* Without Lua, which has no memory. */
+static const char *memory_text(struct lg_session *s)
+{
+    char size[32], text[128];
+    double held = 1024.0 * lua_gc(s->L, LUA_GCCOUNT);
+    snprintf(text, sizeof text, "not enough memory: what variables hold takes %s; x = nil frees what x holds",
+             rt_size_text(held, size));
+    const char *copy = lg_arena_text(&s->answers, text, strlen(text));
+    return copy ? copy : "not enough memory";
+}
+
 void lg_report_error(struct lg_session *s, int status, bool syntax)
 {
     lua_State *L = s->L;
@@ -220,7 +231,7 @@ void lg_report_error(struct lg_session *s, int status, bool syntax)
     s->excerpt = NULL;
     s->syntax = syntax;
     if (status == LUA_ERRMEM) {
-        s->error.value = "not enough memory";
+        s->error.value = s->plain ? "not enough memory" : memory_text(s);
     } else if (lua_checkstack(L, 4)) {
         lua_pushcfunction(L, error_text);
         lua_pushlightuserdata(L, s);

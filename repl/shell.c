@@ -243,24 +243,39 @@ static bool next_key(struct shell *sh, struct sh_key *key)
     }
 }
 
+struct lua_prompt {
+    const char *global;
+    char *to, *end;
+    bool set;
+};
+
+static int copy_prompt(lua_State *L)
+{
+    struct lua_prompt *p = lua_touserdata(L, 1);
+    lua_pushglobaltable(L);
+    lua_pushstring(L, p->global);
+    p->set = lua_rawget(L, -2) == LUA_TSTRING;
+    char *to = p->to;
+    for (const char *from = p->set ? lua_tostring(L, -1) : ""; *from && to < p->end; from++) {
+        size_t code = strncmp(from, "\033[", 2) == 0 ? strspn(from + 2, "0123456789;") : 0;
+        if (code)
+            from += 2 + code - (from[2 + code] == '\0');
+        else if ((unsigned char)*from >= ' ')
+            *to++ = *from;
+    }
+    if (p->set) *to = '\0';
+    return 0;
+}
+
 /* _PROMPT or _PROMPT2, which a stock lua goes by, without escape codes; false where it is no text. */
 static bool lua_prompt(struct shell *sh, const char *global, char *to, size_t size)
 {
+    struct lua_prompt p = {global, to, to + size - 1, false};
     lua_State *L = lg_session_state(sh->session);
-    lua_pushglobaltable(L);
-    lua_pushstring(L, global);
-    bool set = lua_rawget(L, -2) == LUA_TSTRING;
-    const char *p = set ? lua_tostring(L, -1) : "";
-    for (char *end = to + size - 1; set && *p && to < end; p++) {
-        size_t code = strncmp(p, "\033[", 2) == 0 ? strspn(p + 2, "0123456789;") : 0;
-        if (code)
-            p += 2 + code - (p[2 + code] == '\0');
-        else if ((unsigned char)*p >= ' ')
-            *to++ = *p;
-    }
-    if (set) *to = '\0';
-    lua_pop(L, 2);
-    return set;
+    lua_pushcfunction(L, copy_prompt);
+    lua_pushlightuserdata(L, &p);
+    if (lua_pcall(L, 1, 0, 0) != LUA_OK) lua_pop(L, 1); /* no memory */
+    return p.set;
 }
 
 /* The prompt with its number, and as many dots before later lines. */

@@ -2,10 +2,14 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include "runtime/host.h"
 #include "runtime/memory.h"
 
-#define SMALL 1024 /* bytes */
-#define LINE  64   /* of a cache */
+#define SMALL 1024  /* bytes */
+#define LINE  64    /* of a cache */
+#define LARGE 65536 /* bytes of a block for which there must be room */
+#define REST  20    /* milliseconds after such a block was refused in which all are */
 
 static atomic_long countdown; /* 0: off; n: the nth allocation from now fails */
 
@@ -24,15 +28,37 @@ bool rt_allocation_fails(void)
     return false;
 }
 
+static int64_t milliseconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* The checks of a launch go on without the records that they get no memory for, and ask again with each access. */
+__attribute__((noinline)) static bool lacks_room(size_t bytes)
+{
+    static _Atomic int64_t again;
+    if (atomic_load(&again) && milliseconds() < atomic_load(&again)) return true;
+    if (rt_host_has_room(bytes)) return false;
+    atomic_store(&again, milliseconds() + REST);
+    return true;
+}
+
+static bool is_refused(size_t bytes)
+{
+    return rt_allocation_fails() || (bytes >= LARGE && lacks_room(bytes));
+}
+
 void *rt_alloc(size_t bytes)
 {
-    if (rt_allocation_fails()) return NULL;
+    if (is_refused(bytes)) return NULL;
     return malloc(bytes ? bytes : 1);
 }
 
 void *rt_alloc_lines(size_t bytes)
 {
-    if (rt_allocation_fails() || bytes > SIZE_MAX - LINE) return NULL;
+    if (is_refused(bytes) || bytes > SIZE_MAX - LINE) return NULL;
     return aligned_alloc(LINE, (bytes + LINE - 1) / LINE * LINE);
 }
 
@@ -40,15 +66,16 @@ void *rt_alloc_lines(size_t bytes)
 void *rt_calloc(size_t count, size_t bytes)
 {
     if (!count || !bytes) return rt_calloc(1, 1);
-    if (rt_allocation_fails()) return NULL;
-    if (count > SMALL || bytes > SMALL || count * bytes > SMALL) return calloc(count, bytes);
-    void *p = malloc(count * bytes);
-    return p ? memset(p, 0, count * bytes) : NULL;
+    size_t all;
+    if (__builtin_mul_overflow(count, bytes, &all) || is_refused(all)) return NULL;
+    if (all > SMALL) return calloc(count, bytes);
+    void *p = malloc(all);
+    return p ? memset(p, 0, all) : NULL;
 }
 
 void *rt_realloc(void *p, size_t bytes)
 {
-    if (rt_allocation_fails()) return NULL;
+    if (is_refused(bytes)) return NULL;
     return realloc(p, bytes ? bytes : 1);
 }
 

@@ -2,8 +2,9 @@
 #include "runtime/host.h"
 
 #include <limits.h>
+#include <malloc.h>
 #include <sched.h>
-#include <stdbool.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,12 @@
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>
 #endif
+
+#define UNSEEN     ((int64_t)16 << 20)
+#define LEFT_SHARE 64 /* this part of the memory is left, within these bounds; a quarter of it by */
+#define LEFT_LEAST ((int64_t)32 << 20)
+#define LEFT_MOST  ((int64_t)256 << 20)
+#define LITTLE     65536 /* bytes, which are given where others have taken nearly all */
 
 /* ---- clocks ---- */
 
@@ -62,7 +69,8 @@ static int64_t memory_limit(const char *folder)
     return limit > 0 ? limit : INT64_MAX;
 }
 
-/* Bytes of files that the kernel keeps in memory for the group and would drop for something better. */
+/* Bytes of files that the kernel keeps in memory for the group and would drop for something better. Not those that are
+ * mapped: the programs' own code is among them, which would come back from the disk at every step. */
 static int64_t droppable(const char *folder)
 {
     char path[PATH_MAX + 128], line[128];
@@ -74,9 +82,11 @@ static int64_t droppable(const char *folder)
         long long bytes;
         if (sscanf(line, "active_file %lld", &bytes) == 1 || sscanf(line, "inactive_file %lld", &bytes) == 1)
             sum += bytes;
+        if (sscanf(line, "file_mapped %lld", &bytes) == 1 || sscanf(line, "mapped_file %lld", &bytes) == 1)
+            sum -= bytes;
     }
     fclose(f);
-    return sum;
+    return sum > 0 ? sum : 0;
 }
 
 /* What a group's limit leaves. */
@@ -139,16 +149,59 @@ size_t rt_host_memory(void)
     return (size_t)smaller(bytes, tightest("memory", memory_limit));
 }
 
-size_t rt_host_free_memory(void)
+/* Bytes of memory that are free or could be made so, and of swap; false where the system does not say. */
+static bool read_free(int64_t *memory, int64_t *swap)
 {
     FILE *f = fopen("/proc/meminfo", "re");
-    if (!f) return rt_host_memory();
+    if (!f) return false;
     char line[128];
-    long long kilobytes = 0;
-    while (fgets(line, sizeof line, f) && sscanf(line, "MemAvailable: %lld", &kilobytes) != 1) {
+    long long kilobytes;
+    *memory = *swap = 0;
+    while (fgets(line, sizeof line, f)) {
+        if (sscanf(line, "MemAvailable: %lld", &kilobytes) == 1) *memory = (int64_t)kilobytes << 10;
+        if (sscanf(line, "SwapFree: %lld", &kilobytes) == 1) *swap = (int64_t)kilobytes << 10;
     }
     fclose(f);
-    return (size_t)smaller((int64_t)kilobytes << 10, tightest("memory", memory_left));
+    return true;
+}
+
+size_t rt_host_free_memory(void)
+{
+    int64_t memory, swap;
+    if (!read_free(&memory, &swap)) return rt_host_memory();
+    return (size_t)smaller(memory, tightest("memory", memory_left));
+}
+
+/* ---- Room ---- */
+
+static _Atomic int64_t unseen = UNSEEN; /* bytes that may still be taken before the next look */
+
+/* What may be taken now by those who want so much; less than nothing where others have begun on what is to be left. */
+static int64_t room_for(int64_t want)
+{
+    static _Atomic int64_t known;
+    int64_t memory, swap, left = atomic_load(&known);
+    if (!read_free(&memory, &swap)) return INT64_MAX;
+    if (!left) {
+        left = smaller((int64_t)rt_host_memory() / LEFT_SHARE, LEFT_MOST);
+        if (left < LEFT_LEAST) left = LEFT_LEAST;
+        atomic_store(&known, left);
+    }
+    return smaller(memory + swap, tightest("memory", memory_left)) - (want < LITTLE ? left / 4 : left);
+}
+
+bool rt_host_has_room(size_t bytes)
+{
+    if (bytes > INT64_MAX / 2) return false;
+    const int64_t want = (int64_t)bytes;
+    if (atomic_fetch_sub(&unseen, want) >= want) return true;
+    int64_t have = room_for(want);
+    if (have < want) {
+        malloc_trim(0); /* what was freed in pieces is still the process's */
+        have = room_for(want);
+    }
+    atomic_store(&unseen, have < want ? 0 : (have - want) / 4);
+    return have >= want;
 }
 
 void rt_cpu_model(char *out, size_t size)

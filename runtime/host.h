@@ -3,13 +3,18 @@
 #ifndef RT_HOST_H
 #define RT_HOST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <time.h>
 
-int rt_host_cpus(void);                    /* that the process may run on, quota counted; 1 or more */
-size_t rt_host_memory(void);               /* bytes of memory, a cgroup's limit counted */
-size_t rt_host_free_memory(void);          /* bytes that are free or could be freed now */
+int rt_host_cpus(void);           /* that the process may run on, quota counted; 1 or more */
+size_t rt_host_memory(void);      /* bytes of memory, a cgroup's limit counted */
+size_t rt_host_free_memory(void); /* bytes that are free or could be freed now */
+/* Whether there is room for so many bytes more. Linux hands out memory that it has not, and kills who uses it; so what
+ * may grow large asks here first. What is free is looked at now and then only, and some is left for all that does not
+ * ask. Thread-safe. */
+bool rt_host_has_room(size_t bytes);
 void rt_cpu_model(char *out, size_t size); /* the CPU's own name, e.g. "AMD EPYC 7B13" */
 
 int64_t rt_clock_ns(clockid_t clock);

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include "runtime/simt/simt.h"
 #include "runtime/graph.h"
+#include "runtime/host.h"
 #include "runtime/uses.h"
 
 #define SMALLEST_LOG 8 /* 256 bytes */
@@ -18,7 +19,6 @@
 #define CLASSES      ((LARGEST_LOG - SMALLEST_LOG) * STEPS + 1)
 #define LARGEST      ((size_t)1 << LARGEST_LOG)
 #define HUGE_PAGE    ((size_t)2 << 20)
-#define LOOK_FROM    ((size_t)64 << 20) /* for host blocks of this size the system is asked what is free */
 #define MAP_FROM     ((size_t)1 << 20)  /* host blocks of this size come from mmap */
 #define KEEP         ((size_t)64 << 20) /* bytes of released blocks that are not handed out again */
 #define MOST_LOOKED  16                 /* blocks of a class that are looked at for one which no other stream uses */
@@ -278,8 +278,7 @@ void rt_memory_collect(size_t bytes)
     running = false;
 }
 
-/* Linux hands out more host memory than there is and kills the process later, so the limit is ours to keep. What the
- * cache holds counts too: when it would not all fit into half of the memory, the cache goes first. */
+/* What the cache holds counts too: when it would not all fit into half of the memory, the cache goes first. */
 static bool host_is_full(struct rt_device *d, size_t capacity)
 {
     if (d->kind != RT_CPU) return false;
@@ -287,8 +286,7 @@ static bool host_is_full(struct rt_device *d, size_t capacity)
     rt_memory_stats(d, &s);
     if (s.cached > 0 && s.in_use + s.cached + capacity > d->total_memory / 2) rt_memory_trim(d);
     if (capacity > d->total_memory || s.in_use > d->total_memory - capacity) return true;
-    size_t available, total;
-    return capacity >= LOOK_FROM && rt_device_memory(d, &available, &total, NULL) == RT_OK && capacity > available;
+    return !rt_host_has_room(capacity);
 }
 
 static enum rt_status try_source(struct rt_device *d, size_t capacity, uint64_t *address, struct rt_error *e)

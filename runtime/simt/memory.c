@@ -199,7 +199,7 @@ static enum rt_status allocate(size_t bytes, uint64_t *address, struct rt_error 
     }
     struct segment *s = first_fit(size, align);
     uint64_t before = s ? (align - s->start % align) % align : 0;
-    if (!s || !commit(s->start + before + size)) return refuse(bytes, e);
+    if (!s || !rt_host_has_room(size) || !commit(s->start + before + size)) return refuse(bytes, e);
     if (before) s = cut(s, before);
     if (s->size > size) cut(s, size);
     s->bytes = bytes;
@@ -444,4 +444,6 @@ void simt_memory_info(size_t *free_bytes, size_t *total_bytes)
     *total_bytes = there ? arena.size : 0;
     *free_bytes = there ? arena.size - arena.used : 0;
     pthread_mutex_unlock(&arena.lock);
+    const size_t host = rt_host_free_memory();
+    if (*free_bytes > host) *free_bytes = host;
 }

@@ -2,6 +2,7 @@
 
 import os
 import re
+import resource
 import signal
 import subprocess
 import time
@@ -157,10 +158,13 @@ def ready(terminal, *args, **options):
 
 @pytest.fixture
 def cli(env, tmp_path):
-    """cli(*arguments) runs the binary without a terminal and gives its result."""
+    """cli(*arguments) runs the binary without a terminal and gives its result; `addresses` limits its memory, in MB."""
 
-    def run(*args, stdin="", **changes):
+    def run(*args, stdin="", addresses=None, **changes):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_AS, (addresses << 20, addresses << 20))
+
         return subprocess.run([BINARY, *args], input=stdin, capture_output=True, text=True, env={**env, **changes},
-                              cwd=tmp_path, timeout=PATIENCE)
+                              cwd=tmp_path, timeout=PATIENCE, preexec_fn=limit if addresses else None)
 
     return run

@@ -228,6 +228,17 @@ def test_shell_on_a_pipe(cli):
     assert "22" in r.stdout and "23" in r.stdout and "bad" in r.stderr
 
 
+@pytest.mark.skipif("asan" in BINARY, reason="AddressSanitizer's shadow takes more addresses than that")
+@pytest.mark.parametrize("value", ["{}", "i .. ''"])
+def test_a_session_goes_on_without_memory(cli, value):
+    """What fills the memory stays there, and prompts, cells and reports come from what is left."""
+    fill = f"t = {{}} for i = 1, 1e9 do t[i] = {value} end\n"
+    r = cli("-i", stdin=f"{fill}1 + 1\nprint(pcall(string.rep, 'x', 1e9))\nt = nil\n{fill}t = nil\n2 + 2\n#string.rep('x', 1e6)\n", addresses=150)
+    said = re.findall("not enough memory: what variables hold takes [0-9.]+ MiB; x = nil frees what x holds", r.stderr)
+    assert r.returncode == 0 and len(said) == 2
+    assert r.stdout.replace(">> ", "").split("\n")[1:] == ["2", "false\tnot enough memory", "4", "1000000", "", ""]
+
+
 def test_notebook(cli, tmp_path):
     path = notebook(tmp_path / "n.ipynb", {"cell_type": "markdown", "source": "# Not printed", "metadata": {}},
                     ["local x = 20\n", "print('in a cell')"], "", "x + 1")

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "lang/heap.h"
+#include "runtime/host.h"
 #include "tests/unit/test.h"
 
 static struct lg_heap heap;
@@ -81,4 +82,19 @@ TEST(blocks_of_one_size_are_shown_before_they_are_freed)
         CHECK_INT(ended, bytes >= 320);
     }
     lg_heap_empty(&heap);
+}
+
+TEST(what_would_not_fit_is_refused_and_something_is_left_behind_it)
+{
+    size_t most = rt_host_free_memory(); /* which malloc would give */
+    while (rt_host_has_room(most)) most += most / 4;
+    CHECK(lg_heap_relieve(&heap) && heap.reserve);
+    CHECK(lg_heap_allocate(&heap, NULL, 0, most) == NULL);
+    void *p = lg_heap_allocate(&heap, NULL, 0, 100);
+    CHECK(p && lg_heap_allocate(&heap, p, 100, most) == NULL);
+    CHECK(!lg_heap_relieve(&heap) && !heap.reserve && heap.granted >= 1 << 20);
+    CHECK(lg_heap_relieve(&heap) && heap.reserve);
+    lg_heap_allocate(&heap, p, 100, 0);
+    lg_heap_empty(&heap);
+    CHECK(!heap.reserve);
 }
