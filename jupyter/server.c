@@ -10,6 +10,7 @@
 
 #include "jupyter/capture.h"
 #include "jupyter/usage.h"
+#include "runtime/guard.h"
 #include "runtime/host.h"
 #include "runtime/memory.h"
 
@@ -413,9 +414,8 @@ struct jp_server *jp_server_open(struct jp_connection *c, const struct jp_server
 enum rt_status jp_server_start(struct jp_server *s, struct rt_error *e)
 {
     /* Signals belong to the main thread. */
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    sigset_t before;
+    rt_hold_signals(&before);
     int failed = pthread_create(&s->thread, NULL, io_thread, s);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (failed) return rt_fail(e, RT_IO, "cannot start a thread: %s", strerror(failed));

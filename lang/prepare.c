@@ -20,6 +20,7 @@
 #include "lang/spawn.h"
 #include "runtime/background.h"
 #include "runtime/cache.h"
+#include "runtime/guard.h"
 #include "runtime/nvrtc.h"
 
 #define SELF "/proc/self/exe"
@@ -164,13 +165,12 @@ void lg_prepare_beside(void)
 {
     static atomic_bool begun;
     pthread_t thread;
-    sigset_t all, former;
+    sigset_t former;
     struct rt_device *d = NULL;
     if (begun) return;
     while ((d = rt_device_next_opened(d)) && d->kind != RT_CUDA) continue;
     if (!d || !kn_in_background(d) || atomic_exchange(&begun, true)) return;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &former);
+    rt_hold_signals(&former);
     if (pthread_create(&thread, NULL, start_and_wait, NULL) == 0) pthread_detach(thread);
     pthread_sigmask(SIG_SETMASK, &former, NULL);
 }

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <unistd.h>
+#include "runtime/guard.h"
 
 static void set_ends(posix_spawn_file_actions_t *actions, const int ends[3])
 {
@@ -76,14 +77,13 @@ static void *pass_on(void *job)
 void lg_pass_on(int from, int to, int *ended)
 {
     pthread_t thread;
-    sigset_t all, before;
+    sigset_t before;
     int ends[2] = {-1, -1};
     struct passing *job = malloc(sizeof *job);
     if (ended && pipe2(ends, O_CLOEXEC) != 0) ends[0] = ends[1] = -1;
     if (ended) *ended = ends[0];
     if (job) *job = (struct passing){from, to, ends[1]};
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
+    rt_hold_signals(&before);
     bool started = job && pthread_create(&thread, NULL, pass_on, job) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (started) {

@@ -22,21 +22,12 @@
 #include <time.h>
 #include <unistd.h>
 #include "lang/spawn.h"
+#include "runtime/guard.h"
 #include "runtime/lend.h"
 
 #define RETRY_MS  20 /* between two looks for a FIFO's reader, which nothing tells of */
 #define LINGER_MS 50
 #define PATIENCE  50 /* of those after an interrupt until a program is killed */
-
-/* The signals that tell of requests and interrupts come in the poll alone, so none comes in vain before it. */
-static void hold_signals(sigset_t *before)
-{
-    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP};
-    sigset_t all;
-    sigfillset(&all);
-    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) sigdelset(&all, faults[i]);
-    pthread_sigmask(SIG_SETMASK, &all, before);
-}
 
 static bool is_asked(struct lg_session *s)
 {
@@ -50,7 +41,7 @@ int lg_wait_for(struct lg_session *s, struct pollfd *fds, nfds_t count, int time
     int ready = -1;
     do {
         if (is_asked(s)) lg_session_meanwhile(s);
-        hold_signals(&before);
+        rt_hold_signals(&before); /* those that tell of requests and interrupts come in the poll alone, none in vain */
         errno = EINTR;
         bool stops = atomic_load(&s->evaluating) && atomic_load(&s->interrupted);
         if (!stops && !is_asked(s)) ready = ppoll(fds, count, timeout_ms < 0 ? NULL : &timeout, &before);

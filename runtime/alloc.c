@@ -6,10 +6,10 @@
 #include "runtime/host.h"
 #include "runtime/memory.h"
 
-#define SMALL 1024  /* bytes */
-#define LINE  64    /* of a cache */
-#define LARGE 65536 /* bytes of a block for which there must be room */
-#define REST  20    /* milliseconds after such a block was refused in which all are */
+#define SMALL 1024     /* bytes */
+#define LINE  64       /* of a cache */
+#define LARGE 65536    /* bytes of a block for which there must be room */
+#define REST  20000000 /* nanoseconds after such a block was refused in which all are */
 
 static atomic_long countdown; /* 0: off; n: the nth allocation from now fails */
 
@@ -28,20 +28,13 @@ bool rt_allocation_fails(void)
     return false;
 }
 
-static int64_t milliseconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-    return now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* The checks of a launch go on without the records that they get no memory for, and ask again with each access. */
 __attribute__((noinline)) static bool lacks_room(size_t bytes)
 {
     static _Atomic int64_t again;
-    if (atomic_load(&again) && milliseconds() < atomic_load(&again)) return true;
+    if (atomic_load(&again) && rt_clock_ns(CLOCK_MONOTONIC_COARSE) < atomic_load(&again)) return true;
     if (rt_host_has_room(bytes)) return false;
-    atomic_store(&again, milliseconds() + REST);
+    atomic_store(&again, rt_clock_ns(CLOCK_MONOTONIC_COARSE) + REST);
     return true;
 }
 

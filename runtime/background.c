@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include "runtime/guard.h"
 
 static struct {
     pthread_mutex_t lock;
@@ -73,13 +74,12 @@ static void forget(void)
 /* Signals are for the threads that run Lua. */
 static bool start(void)
 {
-    sigset_t all, former;
+    sigset_t former;
     if (!background.registered) {
         if (atexit(stop) != 0 || pthread_atfork(before_fork, after_fork, forget) != 0) return false;
         background.registered = true;
     }
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &former);
+    rt_hold_signals(&former);
     background.started = pthread_create(&background.thread, NULL, work, NULL) == 0;
     pthread_sigmask(SIG_SETMASK, &former, NULL);
     return background.started;

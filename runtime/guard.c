@@ -78,3 +78,12 @@ int rt_guarded(void (*f)(void *context), void *context)
     free(stack);
     return number;
 }
+
+void rt_hold_signals(sigset_t *before)
+{
+    sigset_t others;
+    sigfillset(&others);
+    sigdelset(&others, SIGTRAP);
+    for (size_t k = 0; k < FAULTS; k++) sigdelset(&others, faults[k]);
+    pthread_sigmask(SIG_SETMASK, &others, before);
+}

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "runtime/guard.h"
 #include "runtime/host.h"
 #include "runtime/lend.h"
 
@@ -125,9 +126,8 @@ static void start_workers(void)
     pthread_attr_t detached;
     if (pthread_attr_init(&detached) != 0) return;
     pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
-    sigset_t all, before; /* signals are for the threads that expect them */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    sigset_t before; /* signals are for the threads that expect them */
+    rt_hold_signals(&before);
     atomic_store(&pool.ticket, 0);
     int started = 0;
     for (int i = 1; i < rt_thread_count(); i++) {

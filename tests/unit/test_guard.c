@@ -1,6 +1,9 @@
 /* Faults of libraries: who calls them goes on, and other faults end the process as ever. */
+#include <pthread.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "runtime/guard.h"
@@ -67,4 +70,29 @@ TEST(faults_outside_end_the_process)
 {
     CHECK_INT(WTERMSIG(end_of_child(read_nothing, false)), SIGSEGV);
     CHECK_INT(WEXITSTATUS(end_of_child(read_nothing, true)), 3);
+}
+
+static void look(void *page)
+{
+    ++*(volatile char *)page;
+}
+static void *look_beside(void *page)
+{
+    sigset_t held;
+    pthread_sigmask(SIG_SETMASK, NULL, &held);
+    const bool others = sigismember(&held, SIGINT) && sigismember(&held, SIGTERM) && sigismember(&held, SIGURG);
+    return (void *)(intptr_t)(others ? rt_guarded(look, page) : 0);
+}
+
+TEST(a_thread_that_no_signal_reaches_has_its_own_faults)
+{
+    void *page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *fault = NULL;
+    sigset_t before;
+    pthread_t thread;
+    rt_hold_signals(&before);
+    CHECK_INT(pthread_create(&thread, NULL, look_beside, page), 0);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_join(thread, &fault);
+    CHECK_INT((intptr_t)fault, SIGSEGV);
+    munmap(page, 4096);
 }

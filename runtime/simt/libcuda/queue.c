@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "runtime/guard.h"
 #include "runtime/interrupt.h"
 #include "runtime/memory.h"
 #include "runtime/simt/libcuda/libcuda.h"
@@ -150,11 +151,10 @@ static void start_worker(void)
 {
     pthread_attr_t detached;
     pthread_t thread;
-    sigset_t all, before; /* signals are for the program's threads */
+    sigset_t before; /* signals are for the program's threads */
     if (queue.workers == MOST_WORKERS || pthread_attr_init(&detached) != 0) return;
     pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    rt_hold_signals(&before);
     queue.workers += pthread_create(&thread, &detached, work, NULL) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&detached);
