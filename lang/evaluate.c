@@ -10,6 +10,7 @@
 #include "lang/fold.h"
 #include "lang/hint.h"
 #include "runtime/excerpt.h"
+#include "runtime/mapped.h"
 
 static bool is_file(const char *chunk)
 {
@@ -62,14 +63,17 @@ static int warn_of_truth(lua_State *L)
 static int show_results(lua_State *L)
 {
     lg_show_result(L, lg_session_of(L), 1, lua_gettop(L));
+    lg_check(L, rt_mapped_check(lg_error_box(L)));
     return 0;
 }
 
-/* What kernels printed belongs to the cell, and a GPU gives it when it is waited for. */
-static int let_print(lua_State *L)
+/* What kernels printed belongs to the cell, and a GPU gives it when it is waited for; so does what went wrong with
+ * files that it looked at as memory. */
+static int let_tell(lua_State *L)
 {
     for (struct rt_device *d = NULL; (d = rt_device_next_opened(d));)
         if (d->prints && !d->recording) lg_check(L, rt_device_synchronize(d, lg_error_box(L)));
+    lg_check(L, rt_mapped_check(lg_error_box(L)));
     return 0;
 }
 
@@ -109,10 +113,10 @@ static int run(struct lg_session *s, const struct lg_source *source, const struc
     int arguments = r->alone ? 0 : push_arguments(L, source->chunk);
     status = lua_pcall(L, arguments, LUA_MULTRET, handler);
     if (!lua_checkstack(L, 2)) return status;
-    lua_pushcfunction(L, let_print);
-    int printed = lua_pcall(L, 0, 0, handler);
-    if (printed != LUA_OK && status == LUA_OK) return printed;
-    if (printed != LUA_OK) lua_pop(L, 1);
+    lua_pushcfunction(L, let_tell);
+    int told = lua_pcall(L, 0, 0, handler);
+    if (told != LUA_OK && status == LUA_OK) return told;
+    if (told != LUA_OK) lua_pop(L, 1);
     if (status != LUA_OK || !show || r->silent || lua_gettop(L) == handler) return status;
     lua_pushcfunction(L, show_results);
     lua_insert(L, handler + 1);

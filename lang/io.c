@@ -305,8 +305,8 @@ const struct lg_function lg_io_functions[] = {
     {"load", load, "gpu.load(path [, dtype] [, device] [, {options}])",
      "An array, or a table of arrays, from a file; what it is in follows from the path's end, or from the option format.\n"
      ".npy: NumPy's, of versions 1 to 3, both byte orders and both element orders; bfloat16 is its \"<V2\". With map = "
-     "true, on the cpu device, elements are read from the file when they are looked at; writes stay in memory, and the "
-     "file must not be cut shorter while it is used.\n"
+     "true, on the cpu device, elements are read from the file when they are looked at, and writes stay in memory; those "
+     "that a file has lost meanwhile are 0, and an error at the end of the cell.\n"
      ".npz: a table of arrays by name, each read when it is first asked for, from stored and deflated members; print "
      "lists them, #t counts them, and one that cannot be read raises when it is asked for, in pairs(t) behind all others. "
      "With map = true, on the cpu device, stored members are mapped where their elements lie at a multiple of their size, "

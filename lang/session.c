@@ -8,6 +8,7 @@
 #include "lang/check.h"
 #include "lang/pattern.h"
 #include "lang/waiting.h"
+#include "runtime/mapped.h"
 #include "runtime/memory.h"
 
 #define PATTERN_STEPS 1e6 /* milliseconds: what takes more is worth a look at who waits */
@@ -169,6 +170,7 @@ struct lg_session *lg_session_new(const struct lg_options *options)
         return NULL;
     }
     if (s->interactive) lg_heap_relieve(&s->heap);
+    rt_mapped_survive();
     /* Read by rt_device_default at its first use, so that a device that is missing is reported there. */
     if (options->device) setenv("LUNARRAY_DEVICE", options->device, 1);
     return s;

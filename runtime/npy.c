@@ -3,9 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include "runtime/mapped.h"
 
 #define LONGEST_HEADER 65536 /* nobody's shape of RT_MAX_DIMS axes takes more */
 #define PIECE          ((size_t)16 << 20)
@@ -350,47 +348,16 @@ enum rt_status rt_npy_load(const char *path, struct rt_device *d, struct rt_arra
     return status;
 }
 
-struct mapping {
-    void *start;
-    size_t bytes;
-};
-
-static void unmap(void *owner)
-{
-    struct mapping *m = owner;
-    munmap(m->start, m->bytes);
-    free(m);
-}
-
-/* The pages of the file that hold n bytes from an offset on; they are there now: behind the end of a file that was cut
- * shorter since it was opened there are none. */
-static enum rt_status map_pages(const struct rt_file *f, uint64_t offset, size_t n, struct mapping *m,
-                                struct rt_error *e)
-{
-    struct stat now;
-    size_t before = offset % (uint64_t)sysconf(_SC_PAGESIZE);
-    if (fstat(f->handle, &now) == 0 && (uint64_t)now.st_size < offset + n)
-        return rt_fail(e, RT_INVALID, "%s ends at byte %" PRIu64 "; %zu bytes were expected from byte %" PRIu64 " on",
-                       f->path, (uint64_t)now.st_size, n, offset);
-    m->bytes = before + n;
-    m->start =
-        mmap(NULL, m->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, f->handle, (off_t)(offset - before));
-    return m->start == MAP_FAILED ? rt_fail(e, RT_IO, "%s cannot be mapped into memory", f->path) : RT_OK;
-}
-
 static enum rt_status map_elements(const struct rt_file *f, uint64_t offset, const struct rt_npy *h,
                                    struct rt_device *cpu, struct rt_array *out, struct rt_error *e)
 {
-    struct mapping *m = rt_alloc(sizeof *m);
-    if (!m) return rt_fail(e, RT_NOMEM, "out of memory for mapping %s", f->path);
-    enum rt_status status = map_pages(f, offset, h->bytes, m, e);
-    if (status != RT_OK) {
-        free(m);
-        return status;
-    }
-    struct rt_storage *s = rt_storage_over(cpu, (uintptr_t)m->start + (m->bytes - h->bytes), h->bytes, m, unmap, e);
+    struct rt_mapped *m;
+    void *data;
+    enum rt_status status = rt_mapped_new(f, offset, h->bytes, &m, &data, e);
+    if (status != RT_OK) return status;
+    struct rt_storage *s = rt_storage_over(cpu, (uintptr_t)data, h->bytes, m, rt_mapped_free, e);
     if (!s) {
-        unmap(m);
+        rt_mapped_free(m);
         return RT_NOMEM;
     }
     int64_t count = (int64_t)(h->bytes / rt_dtypes[h->dtype].size);

@@ -239,6 +239,16 @@ def test_a_session_goes_on_without_memory(cli, value):
     assert r.stdout.replace(">> ", "").split("\n")[1:] == ["2", "false\tnot enough memory", "4", "1000000", "", ""]
 
 
+@pytest.mark.parametrize("look", ["m:sum()", "m", "(m + 1):sum()", "m:to('simt'):sum()", "m[{500000, 2}]", "m:sort()"])
+def test_a_mapped_file_that_is_cut_shorter_is_an_error(cli, look):
+    code = "gpu.save('m.npy', gpu.ones(500000, 2)) m = gpu.load('m.npy', {map = true, device = 'cpu'}) io.open('m.npy', 'w'):close()"
+    said = "m.npy was cut shorter while its elements were mapped"
+    r = cli("-i", stdin=f"{code}\n{look}\n6 * 7\n")
+    assert r.returncode == 0 and r.stderr.count(said) == 1 and r.stdout.endswith(">> 42\n>> \n")
+    r = cli("-e", f"{code} print(tostring({look}))")
+    assert r.returncode == 1 and r.stderr.count(said) == 1
+
+
 def test_notebook(cli, tmp_path):
     path = notebook(tmp_path / "n.ipynb", {"cell_type": "markdown", "source": "# Not printed", "metadata": {}},
                     ["local x = 20\n", "print('in a cell')"], "", "x + 1")
