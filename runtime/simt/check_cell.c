@@ -68,14 +68,14 @@ static const struct place *place_of(const struct access *a)
 
 /* The compiler may say which bytes are looked at. Of 8 bytes of which the first was written the others are taken for
  * the room behind a member of a structure, which is copied with it; and so is all that is copied alone, if some of it
- * was written. */
+ * was written, or what is loaded before it was. */
 bool simt_is_lacking(const struct access *a, uint32_t written)
 {
     const struct place *p = place_of(a);
     uint32_t all = (uint32_t)((UINT64_C(1) << a->bytes) - 1), used = p ? p->used_bytes : 0;
     uint32_t lacking = ~written & (used && !(used & ~all) ? used : all);
     uint32_t size = p && a->insn->size * a->insn->count == a->bytes ? a->insn->size : a->bytes;
-    if (p && p->is_copied && written & all) return false;
+    if (p && p->is_copied && (p->is_room || written & all)) return false;
     for (uint32_t k = 0; k < a->bytes; k += size)
         if (lacking >> k & all >> (a->bytes - size) && !(size == 8 && written >> k & 1)) return true;
     return false;

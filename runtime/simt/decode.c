@@ -120,6 +120,7 @@ struct insn *simt_emit(struct decoder *d, op_function run)
                                 .of_tiles = d->in->of_tiles,
                                 .is_added = d->in->is_added,
                                 .is_copied = d->in->is_copied,
+                                .is_room = d->in->is_room,
                                 .used_bytes = d->in->used_bytes,
                                 .early = simt_is_early(d->f, d->in),
                                 .unsteady = d->unsteady && d->unsteady[index],

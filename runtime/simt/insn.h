@@ -174,7 +174,7 @@ struct place { /* where an instruction comes from */
     uint64_t facts; /* of the function that hold there, by bits */
     const char *opcode;
     bool of_groups; /* these are as struct ptx_insn has them */
-    bool ahead, of_tiles, is_added, is_copied;
+    bool ahead, of_tiles, is_added, is_copied, is_room;
     uint32_t used_bytes;
     bool early;         /* a division of which it is looked at afterwards whether it is wanted */
     bool guesses;       /* a plain load of what a compare-and-swap then expects: decode_swaps.c */

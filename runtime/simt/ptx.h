@@ -116,6 +116,7 @@ struct ptx_insn {
                             is looked at elsewhere who does */
     bool is_added;       /* not the compiler's, but for the checks */
     bool is_copied;      /* a load: what it loads is stored, and nothing else is done with it */
+    bool is_room;        /* such a load of bytes behind a member of a structure */
 };
 
 struct ptx_func {

@@ -6,7 +6,7 @@ gpu.device("simt")
 local clean = assert(loadfile("tests/simt/shared/clean.lua"))(t, gpu)
 local faulty = assert(loadfile("tests/simt/shared/corners.lua"))(t, gpu)
 
-local types <const> = [[struct P { char c; int x; }; struct Q { float a; double b; char k; }; struct alignas(16) R { float x, y, z; };
+local types <const> = [[struct P { char c; int x; }; struct Q { float a; double b; char k; }; struct alignas(16) R { float x, y, z; }; struct S { int x; char c; };
 ]]
 
 -- Threads set some members of a structure in shared memory, `sets`, and make something of their neighbour's, `makes`.
@@ -85,6 +85,30 @@ __global__ void k(float4 *o, int n) {
   return function() t.eq(o[4 * (64 + 3) + 2], 8.0) end
 end)
 
+clean("one of two that is chosen", exchange("R", "s[t].x = t, s[t].y = 2 * t, s[t].z = 1;", "R a = s[t ^ 1], b = s[t ^ 2]; o[t] = a.x < b.x ? a : b;"), function(k)
+  local o = run(k, 16)
+  return function() t.eq(member(o, 16, 4, "float32")[4], 2.0) end
+end)
+
+clean("a key whose room a sort carries along", types .. [[
+#include <cub/block/block_merge_sort.cuh>
+struct Key { double a; float b; };
+struct Before { __device__ bool operator()(const Key &l, const Key &r) const { return l.a < r.a; } };
+__global__ void fill(Key *x) { x[threadIdx.x].a = (threadIdx.x * 37) % 256, x[threadIdx.x].b = threadIdx.x; }
+__global__ void k(Key *x) {
+  typedef cub::BlockMergeSort<Key, 64, 4> Sort;
+  __shared__ typename Sort::TempStorage room;
+  Key mine[4];
+  for (int i = 0; i < 4; i++) mine[i] = x[threadIdx.x * 4 + i];
+  Sort(room).Sort(mine, Before());
+  for (int i = 0; i < 4; i++) x[threadIdx.x * 4 + i] = mine[i];
+}]], function(k)
+  local x = gpu.empty(256 * 16, "uint8")
+  k.fill(1, 256)(x)
+  k.k(1, 64)(x)
+  return function() t.eq(string.unpack("<d", x:tobytes(), 16 * 100 + 1), 100.0) end
+end)
+
 clean("structures with bytes between their members, copied whole", [[
 struct P { char c; double d; };
 struct Q { short a; char b; int x; };
@@ -136,6 +160,10 @@ __global__ void k(int *x) {
 end)
 
 faulty("nothing of what is copied was written", exchange("float4", "if (t < 32) s[t].x = s[t].y = 1;", "o[t] = s[t ^ 1];"), function(k) run(k, 16, "float32") end, { kind = "uninitialized read", line = 7, count = 32 })
+
+faulty("nothing of one that is chosen was written", exchange("R", "if (t < 32) s[t].x = s[t].y = s[t].z = t;", "R a = s[t ^ 1], b = s[t ^ 2]; o[t] = t < 8 ? a : b;"), function(k) run(k, 16) end, { kind = "uninitialized read", line = 7, count = 32 })
+
+faulty("a byte of a structure that is stored elsewhere", exchange("S", "s[t].x = t;", "((char *)o)[t] = s[t ^ 1].c; if (s[t ^ 1].x == 77) o[9].x = 1;"), function(k) run(k, 8) end, { kind = "uninitialized read", line = 7 })
 
 faulty("a member that is looked at", exchange("float4", "s[t].x = s[t].y = s[t].z = t;", "float4 v = s[t ^ 1]; v.x += v.w; o[t] = v;"), function(k) run(k, 16, "float32") end, { kind = "uninitialized read", line = 7 })
 
