@@ -207,7 +207,7 @@ static void describe_lane(const struct rt_scene *x, const struct simt_report *r,
                  lane, r->lanes, linear(x, out->other.thread) % 32,
                  *other_line(out, "in", line) ? line : "somewhere else");
         snprintf(out->hint, sizeof out->hint,
-                 "all lanes of the mask must execute the same instruction: call it outside of the condition, or with a "
+                 "all lanes of the mask must execute the same operation: call it outside of the condition, or with a "
                  "mask of the lanes that are there");
         return;
     }

@@ -445,7 +445,9 @@ bool simt_is_warp_sync(op_function run); /* the barrier of lanes */
 bool simt_shuffle_reads(const struct warp *w, const struct insn *i, uint32_t from[SIMT_WARP], uint32_t *inside);
 /* __syncwarp() where it is known that all 32 lanes are here and named. */
 void simt_whole_sync(struct warp *w);
-/* Lets lanes go on that wait at bar.warp.sync instructions of different lines. True when there were some. */
+/* Lets lanes go on that wait for each other in different lines, or in a function that they came to from different ones:
+ * what must be the same is the operation, its qualifiers and the mask. True when there were some. Matrix operations ask
+ * for one place. */
 bool simt_sync_release(struct warp *w);
 /* Puts the block's warps at their start. False without memory, with the fault filled. */
 bool simt_block_start(struct worker *k);

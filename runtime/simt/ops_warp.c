@@ -70,34 +70,6 @@ void simt_whole_sync(struct warp *w)
     tell_observer(w, NULL, FULL, true);
 }
 
-bool simt_sync_release(struct warp *w)
-{
-    uint32_t here = 0, mask[SIMT_WARP];
-    bool some = false;
-    for (uint32_t k = 0; k < w->split_count; k++) {
-        const struct split *s = &w->splits[k];
-        const struct insn *i = &w->code[s->pc];
-        if (s->state != SPLIT_SYNC || i->run != op_warp_sync) continue;
-        here |= s->mask;
-        EACH_LANE(l, s->mask) mask[l] = u32_at(s->frame->regs, i->a)[l];
-    }
-    if (!here) return false;
-    uint32_t ready = complete_groups(w, mask, here), count = w->split_count;
-    tell_observer(w, mask, ready, true);
-    for (uint32_t k = 0; k < count; k++) {
-        struct split *s = &w->splits[k];
-        if (s->state != SPLIT_SYNC || w->code[s->pc].run != op_warp_sync || !(s->mask & ready)) continue;
-        some = true;
-        if (s->mask & ~ready) {
-            w->current = k;
-            simt_fork(w, ready, s->pc, SPLIT_SYNC);
-        }
-        s->state = SPLIT_RUN;
-        s->pc++;
-    }
-    return some;
-}
-
 enum { SHFL_UP, SHFL_DOWN, SHFL_BFLY, SHFL_IDX };
 
 /* Of all lanes: which one each reads, itself where that is out of range. Gives those where it is not. */
@@ -272,6 +244,127 @@ static enum event op_elect(char *R, const struct insn *i, uint32_t m, struct war
     uint32_t *p = u32_at(R, i->d2);
     *p = (*p & ~ready) | (ready & simt_with_repeats(w, leaders));
     return ev;
+}
+
+/* ---- lanes that wait at several places ---- */
+/* Lanes of a split go on behind what it waits at. */
+static void let_go(struct warp *w, uint32_t k, uint32_t ready)
+{
+    struct split *s = &w->splits[k];
+    if (s->mask & ~ready) {
+        w->current = k;
+        simt_fork(w, ready, s->pc, SPLIT_SYNC);
+    }
+    s->state = SPLIT_RUN;
+    s->pc++;
+}
+
+static bool release_barriers(struct warp *w)
+{
+    uint32_t here = 0, mask[SIMT_WARP];
+    bool some = false;
+    for (uint32_t k = 0; k < w->split_count; k++) {
+        const struct split *s = &w->splits[k];
+        const struct insn *i = &w->code[s->pc];
+        if (s->state != SPLIT_SYNC || i->run != op_warp_sync) continue;
+        here |= s->mask;
+        EACH_LANE(l, s->mask) mask[l] = u32_at(s->frame->regs, i->a)[l];
+    }
+    if (!here) return false;
+    uint32_t ready = complete_groups(w, mask, here), count = w->split_count;
+    tell_observer(w, mask, ready, true);
+    for (uint32_t k = 0; k < count; k++) {
+        struct split *s = &w->splits[k];
+        if (s->state != SPLIT_SYNC || w->code[s->pc].run != op_warp_sync || !(s->mask & ready)) continue;
+        some = true;
+        let_go(w, k, ready);
+    }
+    return some;
+}
+
+/* What lanes give to an exchange and get from it, as in a frame. */
+struct exchange {
+    _Alignas(64) uint64_t a[SIMT_WARP];
+    _Alignas(64) uint32_t b[SIMT_WARP], c[SIMT_WARP], masks[SIMT_WARP], d[SIMT_WARP], d2;
+};
+
+static void copy_lanes(uint32_t *to, const uint32_t *from, uint32_t lanes, bool bits)
+{
+    if (bits)
+        *to = (*to & ~lanes) | (*from & lanes);
+    else
+        EACH_LANE(l, lanes) to[l] = from[l];
+}
+
+static void bring(struct exchange *x, const struct split *s, const struct insn *i)
+{
+    char *R = s->frame->regs;
+    if (i->run == op_match64)
+        EACH_LANE(l, s->mask) x->a[l] = u64_at(R, i->a)[l];
+    else
+        copy_lanes((uint32_t *)x->a, u32_at(R, i->a), s->mask, i->run == op_vote);
+    copy_lanes(x->b, u32_at(R, i->b), s->mask, false);
+    copy_lanes(x->c, u32_at(R, i->c), s->mask, false);
+    copy_lanes(x->masks, u32_at(R, i->extra), s->mask, false);
+}
+
+static void take(const struct exchange *x, const struct split *s, const struct insn *i, uint32_t lanes)
+{
+    char *R = s->frame->regs;
+    copy_lanes(u32_at(R, i->d), x->d, lanes, i->run == op_vote && i->mode != VOTE_BALLOT);
+    if (i->run != op_vote && i->run != op_redux) copy_lanes(u32_at(R, i->d2), &x->d2, lanes, true);
+}
+
+/* Do the lanes of both splits wait to exchange the same with each other? */
+static bool are_alike(const struct warp *w, const struct split *s, const struct split *o)
+{
+    const struct insn *i = &w->code[s->pc], *j = &w->code[o->pc];
+    return o->state == SPLIT_SYNC && i->run == j->run && i->mode == j->mode && i->type == j->type &&
+           i->count == j->count && !((i->flags ^ j->flags) & F_NAN);
+}
+
+/* Those that wait where split k does, and at others of its kind. */
+static bool exchange_apart(struct warp *w, uint32_t k)
+{
+    struct exchange x = {.d2 = 0};
+    const struct split s = w->splits[k];
+    struct insn i = w->code[s.pc];
+    uint32_t here = 0, places = 0, count = w->split_count;
+    for (uint32_t n = k; n < count; n++) {
+        const struct split *o = &w->splits[n];
+        if (!are_alike(w, &s, o)) continue;
+        bring(&x, o, &w->code[o->pc]);
+        here |= o->mask;
+        places++;
+    }
+    uint32_t ready = places > 1 ? complete_groups(w, x.masks, here) : 0;
+    if (!ready) return false;
+    i.a = offsetof(struct exchange, a);
+    i.b = offsetof(struct exchange, b);
+    i.c = offsetof(struct exchange, c);
+    i.extra = offsetof(struct exchange, masks);
+    i.d = offsetof(struct exchange, d);
+    i.d2 = offsetof(struct exchange, d2);
+    w->pc = s.pc;
+    i.run((char *)&x, &i, ready, w);
+    for (uint32_t n = k; n < count; n++) {
+        const struct split *o = &w->splits[n];
+        if (!are_alike(w, &s, o) || !(o->mask & ready)) continue;
+        take(&x, o, &w->code[o->pc], o->mask & ready);
+        let_go(w, n, ready);
+    }
+    return true;
+}
+
+bool simt_sync_release(struct warp *w)
+{
+    bool some = release_barriers(w);
+    for (uint32_t k = 0; k < w->split_count; k++) {
+        const struct insn *i = &w->code[w->splits[k].pc];
+        if (w->splits[k].state != SPLIT_SYNC || simt_is_warp_sync(i->run) || !simt_is_exchange(i->run)) continue;
+        some |= exchange_apart(w, k);
+    }
+    return some;
 }
 
 static enum event op_activemask(char *R, const struct insn *i, uint32_t m, struct warp *w)
