@@ -59,6 +59,7 @@ static bool blas_operand(const int64_t stride[2], int64_t rows, int64_t columns,
 #define SMALL_EACH (8 * 8 * 8)
 /* Products above so many multiplications are worth several threads each. */
 #define LARGE (256.0 * 256 * 256)
+#define ALONE (114.0 * 114 * 114)
 
 /* The number one or zero, of any type that BLAS has; what is passed by its address is a complex number. */
 static const double one_f64[] = {1, 0}, zero[] = {0, 0};
@@ -211,6 +212,15 @@ bool kn_matmul_wants_copy(const struct kn_product *p, bool left)
                 : !blas_operand(p->b_stride, p->inner, p->columns, &transposed, &leading);
 }
 
+/* How many threads BLAS gets for one product: one where that of real float32 squares took up to twice as long by two.
+ */
+static int threads_for(const struct kn_product *p, double each)
+{
+    const bool complex = rt_is_complex(p->dtype);
+    const double weight = (double)rt_dtypes[p->dtype].size / 4 * (complex ? 2 : 1);
+    return each * weight < ALONE ? 1 : rt_thread_count();
+}
+
 /* False when BLAS cannot: no library, or strides and sizes that it does not take. */
 static bool blas(const struct kn_product *p)
 {
@@ -224,7 +234,7 @@ static bool blas(const struct kn_product *p)
     j.vector = vector_function(p);
     bool spread = p->batches > 1 && each < LARGE;
     size_t grain = (size_t)(SMALL / each) + 1;
-    kn_blas_threads(spread ? 1 : rt_thread_count());
+    kn_blas_threads(spread ? 1 : threads_for(p, each));
     if (spread)
         rt_parallel_for((size_t)p->batches, grain, multiply_by_blas, &j);
     else if (!square(&j))
