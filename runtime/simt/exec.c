@@ -169,7 +169,9 @@ struct thread { /* a host thread's part in a run */
     struct run *run;
     struct blocks mine; /* taken from the run and not yet started; none while it runs a block that was put aside */
     int vain;           /* times in a row that a block waited and none had ended since, and none could be started */
-    int looks; /* the same, when all it did was to look for what others do; these times stay when all had one */
+    int looks; /* the same, when all it did was to look for what others do; these times stay when all had one, and count
+                * from anew when threads have ended: who waits for a lock needs no more to come for it */
+    uint64_t ended; /* as the run had when this thread put one aside */
 };
 
 static bool none_left(struct run *r, struct blocks *b)
@@ -335,9 +337,14 @@ static struct worker *take_waiting(struct run *r)
 }
 
 /* Returns how many wait. */
-static int put_aside(struct run *r, struct worker *k)
+static int put_aside(struct thread *t, struct worker *k)
 {
+    struct run *r = t->run;
     pthread_mutex_lock(r->lock);
+    r->ended += k->live != k->live_then;
+    k->live_then = k->live;
+    if (r->ended != t->ended) t->looks = 0;
+    t->ended = r->ended;
     k->waiting = NULL;
     *r->last_waiting = k;
     r->last_waiting = &k->waiting;
@@ -364,7 +371,7 @@ static struct worker *switch_from(struct thread *t, struct worker *k)
     give_back(t);
     struct worker *other = start_block(t, NULL);
     t->looks = k->looks && !other ? t->looks + 1 : 0;
-    int waiting = put_aside(t->run, k);
+    int waiting = put_aside(t, k);
     bool all = waiting <= ++t->vain;
     if (!other && !all) return take_waiting(t->run);
     t->vain = 0;

@@ -241,6 +241,7 @@ struct worker { /* what runs one block: its registers, memory and barriers, used
     uint32_t lane_local[SIMT_WARP]; /* where each lane's begins, in its warp's */
     struct warp *warps;
     uint32_t warp_count, live; /* threads of the block that have not exited */
+    uint32_t live_then;        /* as many, when it was last put aside */
     struct barrier barriers[MAX_BARRIERS];
     uint32_t barriers_used; /* those that threads have arrived at, by bits */
     struct range *ranges;
@@ -341,6 +342,7 @@ struct run { /* one launch */
     struct worker *idle;            /* those that have no block */
     struct worker *first_waiting, **last_waiting;
     int waiting_count;
+    uint64_t ended; /* times that a block was put aside of which threads had ended since it had been */
     struct simt_fault fault;
     struct output output;
 };
