@@ -259,29 +259,6 @@ static void let_go(struct warp *w, uint32_t k, uint32_t ready)
     s->pc++;
 }
 
-static bool release_barriers(struct warp *w)
-{
-    uint32_t here = 0, mask[SIMT_WARP];
-    bool some = false;
-    for (uint32_t k = 0; k < w->split_count; k++) {
-        const struct split *s = &w->splits[k];
-        const struct insn *i = &w->code[s->pc];
-        if (s->state != SPLIT_SYNC || i->run != op_warp_sync) continue;
-        here |= s->mask;
-        EACH_LANE(l, s->mask) mask[l] = u32_at(s->frame->regs, i->a)[l];
-    }
-    if (!here) return false;
-    uint32_t ready = complete_groups(w, mask, here), count = w->split_count;
-    tell_observer(w, mask, ready, true);
-    for (uint32_t k = 0; k < count; k++) {
-        struct split *s = &w->splits[k];
-        if (s->state != SPLIT_SYNC || w->code[s->pc].run != op_warp_sync || !(s->mask & ready)) continue;
-        some = true;
-        let_go(w, k, ready);
-    }
-    return some;
-}
-
 /* What lanes give to an exchange and get from it, as in a frame. */
 struct exchange {
     _Alignas(64) uint64_t a[SIMT_WARP];
@@ -305,12 +282,13 @@ static void bring(struct exchange *x, const struct split *s, const struct insn *
         copy_lanes((uint32_t *)x->a, u32_at(R, i->a), s->mask, i->run == op_vote);
     copy_lanes(x->b, u32_at(R, i->b), s->mask, false);
     copy_lanes(x->c, u32_at(R, i->c), s->mask, false);
-    copy_lanes(x->masks, u32_at(R, i->extra), s->mask, false);
+    copy_lanes(x->masks, u32_at(R, simt_is_warp_sync(i->run) ? i->a : i->extra), s->mask, false);
 }
 
 static void take(const struct exchange *x, const struct split *s, const struct insn *i, uint32_t lanes)
 {
     char *R = s->frame->regs;
+    if (simt_is_warp_sync(i->run)) return;
     copy_lanes(u32_at(R, i->d), x->d, lanes, i->run == op_vote && i->mode != VOTE_BALLOT);
     if (i->run != op_vote && i->run != op_redux) copy_lanes(u32_at(R, i->d2), &x->d2, lanes, true);
 }
@@ -358,12 +336,10 @@ static bool exchange_apart(struct warp *w, uint32_t k)
 
 bool simt_sync_release(struct warp *w)
 {
-    bool some = release_barriers(w);
-    for (uint32_t k = 0; k < w->split_count; k++) {
-        const struct insn *i = &w->code[w->splits[k].pc];
-        if (w->splits[k].state != SPLIT_SYNC || simt_is_warp_sync(i->run) || !simt_is_exchange(i->run)) continue;
-        some |= exchange_apart(w, k);
-    }
+    bool some = false;
+    for (uint32_t k = 0; k < w->split_count; k++)
+        if (w->splits[k].state == SPLIT_SYNC && simt_is_exchange(w->code[w->splits[k].pc].run))
+            some |= exchange_apart(w, k);
     return some;
 }
 
