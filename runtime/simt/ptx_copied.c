@@ -1,10 +1,11 @@
 /* Loads of which nothing is done with what they load but to store it, as where a structure is copied: some bytes of
  * that may be the room between its members, or members that are not in use, which nobody has written and nobody looks
  * at. */
+#include <stdlib.h>
 #include "runtime/simt/ptx_walk.h"
 
 #define MOST_PASSES 16 /* through moves from register to register, against the order in the text */
-#define NEAR        32 /* instructions between those for parts of a structure, or from an address to its use */
+#define MOST_PARTS  4  /* for each instruction, on average */
 
 enum { STORED = 1, STORED_ALONE = 2, LOOKED_AT = 4 };
 
@@ -49,51 +50,106 @@ static size_t element_bytes(const struct ptx_insn *in)
     return ptx_type_size(ptx_type_find(in->mods[in->mod_count - 1]));
 }
 
-struct place_in_memory {
-    int reg;
+struct part { /* of a structure, perhaps: what an access is for */
+    int reg;  /* its address is so much more than this holds */
     int64_t offset;
+    size_t insn, bytes; /* of all elements */
+    bool is_load, is_byte;
 };
 
-/* The address of an instruction, of whose register it may be said a little before what it is more than another. */
-static struct place_in_memory place_of(const struct ptx_func *f, const struct ptx_insn *in)
+struct parts {
+    struct part *parts;
+    size_t count, most;
+    size_t *first,
+        *next; /* sums of a register and a number: a register's first, and the next one of the same register */
+};
+
+/* Those by one register come together, loads and stores apart, by offset, and bytes before others that begin there. */
+static int by_place(const void *x, const void *y)
 {
-    struct place_in_memory p = {address_of(in)->reg, address_of(in)->imm};
-    for (size_t n = 0; p.reg >= 0 && n < NEAR && in > f->insns; n++) {
-        const struct ptx_operand *o = (--in)->operands;
-        if (in->operand_count == 0 || o[0].kind != PTX_OP_REG || o[0].reg != p.reg) continue;
-        bool adds = ptx_is(in, "add") && in->guard < 0 && o[1].kind == PTX_OP_REG && o[2].kind == PTX_OP_IMM;
-        if (adds) p = (struct place_in_memory){o[1].reg, p.offset + o[2].imm};
-        break;
+    const struct part *a = x, *b = y;
+    if (a->is_load != b->is_load) return a->is_load < b->is_load ? -1 : 1;
+    if (a->reg != b->reg) return a->reg < b->reg ? -1 : 1;
+    if (a->offset != b->offset) return a->offset < b->offset ? -1 : 1;
+    return (int)b->is_byte - (int)a->is_byte;
+}
+
+static bool is_sum(const struct ptx_insn *in)
+{
+    const struct ptx_operand *o = in->operands;
+    return ptx_is(in, "add") && in->operand_count == 3 && o[0].kind == PTX_OP_REG && o[0].reg >= 0 &&
+           o[1].kind == PTX_OP_REG && o[1].reg >= 0 && o[1].reg != o[0].reg && o[2].kind == PTX_OP_IMM;
+}
+
+/* From several sides an address may come to one access: all that it may be a sum of counts. */
+static void add_parts(struct parts *p, const struct ptx_func *f, size_t insn, bool is_load)
+{
+    const struct ptx_insn *in = &f->insns[insn];
+    const struct ptx_operand *v = value_of(in), *at = address_of(in);
+    if (at->reg < 0 || p->count == p->most) return;
+    const size_t bytes = element_bytes(in) * (v->kind == PTX_OP_VECTOR ? v->item_count : 1);
+    const struct part own = {at->reg, at->imm, insn, bytes, is_load, element_bytes(in) == 1};
+    p->parts[p->count++] = own;
+    for (size_t k = p->first[own.reg]; k > 0 && p->count < p->most; k = p->next[k - 1]) {
+        const struct ptx_operand *o = f->insns[k - 1].operands;
+        p->parts[p->count] = own;
+        p->parts[p->count].reg = o[1].reg;
+        p->parts[p->count++].offset += o[2].imm;
     }
-    return p;
 }
 
-/* Is it for bytes behind, or at the end of, what the other loads or stores at the same address, which is no bytes? */
-static bool is_behind(const struct ptx_func *f, struct place_in_memory a, const struct ptx_insn *other)
+static bool find_parts(struct ptx_parser *p, struct parts *all, const struct ptx_func *f)
 {
-    if (element_bytes(other) < 2) return false;
-    const struct place_in_memory b = place_of(f, other);
-    const size_t count = value_of(other)->kind == PTX_OP_VECTOR ? value_of(other)->item_count : 1;
-    return a.reg >= 0 && a.reg == b.reg && b.offset < a.offset &&
-           a.offset <= b.offset + (int64_t)(count * element_bytes(other));
+    all->most = MOST_PARTS * (f->insn_count + 1);
+    all->parts = ptx_new(p, all->most, sizeof *all->parts);
+    all->first = ptx_new(p, f->reg_count + 1, sizeof *all->first);
+    all->next = ptx_new(p, f->insn_count + 1, sizeof *all->next);
+    if (!all->parts || !all->first || !all->next) return false;
+    for (size_t k = 0; k < f->insn_count; k++) {
+        if (!is_sum(&f->insns[k])) continue;
+        size_t *first = &all->first[f->insns[k].operands[0].reg];
+        all->next[k] = *first;
+        *first = k + 1;
+    }
+    for (size_t k = 0; k < f->insn_count; k++) {
+        const bool is_load = accesses(&f->insns[k], "ld");
+        if (is_load || accesses(&f->insns[k], "st")) add_parts(all, f, k, is_load);
+    }
+    qsort(all->parts, all->count, sizeof *all->parts, by_place);
+    return true;
 }
 
-/* Compilers copy the room between members apart, as bytes. */
-static bool is_room(const struct ptx_func *f, const struct ptx_insn *in)
+static bool loads_bytes(const struct ptx_func *f)
 {
-    const size_t at = (size_t)(in - f->insns), end = at + NEAR < f->insn_count ? at + NEAR : f->insn_count;
-    if (element_bytes(in) != 1) return false;
-    const struct place_in_memory here = place_of(f, in);
-    for (size_t k = at > NEAR ? at - NEAR : 0; k < end; k++)
-        if (accesses(&f->insns[k], in->opcode) && is_behind(f, here, &f->insns[k])) return true;
+    for (size_t k = 0; k < f->insn_count; k++)
+        if (accesses(&f->insns[k], "ld") && element_bytes(&f->insns[k]) == 1) return true;
     return false;
 }
 
+/* Compilers copy the room between members apart, as bytes: behind, or at the end of, what is no bytes. Which of the
+ * instructions do so? NULL without memory. */
+static bool *find_room(struct ptx_parser *p, const struct ptx_func *f)
+{
+    bool *is_room = ptx_new(p, f->insn_count + 1, sizeof *is_room);
+    struct parts all = {0};
+    if (!is_room || !loads_bytes(f)) return is_room;
+    if (!find_parts(p, &all, f)) return NULL;
+    const struct part *member = NULL;
+    for (const struct part *a = all.parts; a < all.parts + all.count; a++) {
+        if (member && (member->is_load != a->is_load || member->reg != a->reg)) member = NULL;
+        if (!a->is_byte)
+            member = a;
+        else if (member)
+            is_room[a->insn] |= a->offset <= member->offset + (int64_t)member->bytes;
+    }
+    return is_room;
+}
+
 /* What an instruction does with what it reads. */
-static bool add_uses_by(uint8_t *uses, const struct ptx_func *f, const struct ptx_insn *in)
+static bool add_uses_by(uint8_t *uses, const struct ptx_insn *in, bool is_room)
 {
     const bool stores = accesses(in, "st"), moves = ptx_is(in, "mov") && in->operand_count == 2;
-    const uint8_t stored = !stores || is_room(f, in) ? STORED : STORED | STORED_ALONE;
+    const uint8_t stored = !stores || is_room ? STORED : STORED | STORED_ALONE;
     bool any = false;
     for (size_t k = ptx_overwrites(in) ? 1 : 0; k < in->operand_count; k++)
         any |= add_uses(uses, &in->operands[k],
@@ -107,17 +163,18 @@ static bool mark_copies(struct ptx_parser *p, struct ptx_func *f)
 {
     bool more = true;
     uint8_t *uses = ptx_new(p, f->reg_count + 1, sizeof *uses);
-    if (!uses) return false;
+    const bool *is_room = find_room(p, f);
+    if (!uses || !is_room) return false;
     for (int pass = 0; more && pass < MOST_PASSES; pass++) {
         more = false;
-        for (size_t k = f->insn_count; k-- > 0;) more |= add_uses_by(uses, f, &f->insns[k]);
+        for (size_t k = f->insn_count; k-- > 0;) more |= add_uses_by(uses, &f->insns[k], is_room[k]);
     }
     for (size_t k = 0; k < f->insn_count && !more; k++) {
         struct ptx_insn *in = &f->insns[k];
         if (!accesses(in, "ld")) continue;
         const uint8_t by = uses_of(uses, value_of(in));
         in->is_copied = by & STORED && !(by & LOOKED_AT);
-        in->is_room = by == STORED && is_room(f, in); /* where nothing was written, the load of a member tells it */
+        in->is_room = by == STORED && is_room[k]; /* where nothing was written, the load of a member tells it */
     }
     return true;
 }

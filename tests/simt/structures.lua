@@ -109,6 +109,25 @@ __global__ void k(Key *x) {
   return function() t.eq(string.unpack("<d", x:tobytes(), 16 * 100 + 1), 100.0) end
 end)
 
+clean("room that one side of a branch loads far from the members, whose addresses come from both", [[
+struct Key { double a; float b; };
+__global__ void fill(Key *x) { x[threadIdx.x].a = threadIdx.x, x[threadIdx.x].b = 2 * threadIdx.x; }
+__global__ void k(Key *o, const Key *x, const Key *y, int n) {
+  Key mine[8];
+  int t = threadIdx.x;
+#pragma unroll
+  for (int i = 0; i < 8; i++)
+    if (n > 8) mine[i] = y[8 * t + i < n ? 8 * t + i : n - 1 - i];
+    else mine[i].a = x[8 * t + i].a, mine[i].b = x[i].b;
+#pragma unroll
+  for (int i = 0; i < 8; i++) o[64 * i + t] = mine[i];
+}]], function(k)
+  local x, o = gpu.empty(512 * 16, "uint8"), gpu.empty(512 * 16, "uint8")
+  k.fill(1, 512)(x)
+  k.k(1, 64)(o, x, x, 500)
+  return function() t.eq(string.unpack("<d", o:tobytes(), 16 * (64 * 3 + 7) + 1), 59.0) end
+end)
+
 clean("structures with bytes between their members, copied whole", [[
 struct P { char c; double d; };
 struct Q { short a; char b; int x; };
@@ -164,6 +183,14 @@ faulty("nothing of what is copied was written", exchange("float4", "if (t < 32) 
 faulty("nothing of one that is chosen was written", exchange("R", "if (t < 32) s[t].x = s[t].y = s[t].z = t;", "R a = s[t ^ 1], b = s[t ^ 2]; o[t] = t < 8 ? a : b;"), function(k) run(k, 16) end, { kind = "uninitialized read", line = 7, count = 32 })
 
 faulty("a byte of a structure that is stored elsewhere", exchange("S", "s[t].x = t;", "((char *)o)[t] = s[t ^ 1].c; if (s[t ^ 1].x == 77) o[9].x = 1;"), function(k) run(k, 8) end, { kind = "uninitialized read", line = 7 })
+
+faulty("a byte that becomes a member", types .. [[__global__ void k(S *o) {
+  __shared__ char s[64];
+  int t = threadIdx.x;
+  if (t < 32) s[t] = 1;
+  __syncthreads();
+  o[t].x = t, o[t].c = s[t ^ 1];
+}]], function(k) run(k, 8) end, { kind = "uninitialized read", line = 7, count = 32 })
 
 faulty("a member that is looked at", exchange("float4", "s[t].x = s[t].y = s[t].z = t;", "float4 v = s[t ^ 1]; v.x += v.w; o[t] = v;"), function(k) run(k, 16, "float32") end, { kind = "uninitialized read", line = 7 })
 
