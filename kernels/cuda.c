@@ -65,6 +65,20 @@ static bool aligned(const struct rt_array *a, int elements)
     return !a->storage || rt_array_address(a) % (rt_dtypes[a->dtype].size * (size_t)elements) == 0;
 }
 
+/* Whether some operation computes for so long that loads hide behind it: series, and complex functions made of several
+ * real ones. Written several times over their text would only take NVRTC as many times as long. */
+static bool computes_long(const struct kn_program *p)
+{
+    for (int i = 0; i < p->count; i++) {
+        const struct kn_node *n = &p->nodes[i];
+        if (n->kind != KN_NODE_OP) continue;
+        if (n->op >= KN_ERFINV && n->op <= KN_I1E) return true;
+        bool function = kn_op_texts[n->op].rule == KN_RULE_FLOAT && n->op != KN_DIV && n->op != KN_RECIPROCAL;
+        if (function && rt_is_complex(n->dtype)) return true;
+    }
+    return false;
+}
+
 /* As many elements at once as take WIDE bytes of the widest of the arrays, where they all lie so. */
 static uint8_t choose_vector(const struct generated *g, const struct rt_array *out)
 {
@@ -74,7 +88,8 @@ static uint8_t choose_vector(const struct generated *g, const struct rt_array *o
         if (g->key.layout[i] == LINEAR && rt_dtypes[p->arrays[i]->dtype].size > widest)
             widest = rt_dtypes[p->arrays[i]->dtype].size;
     int elements = (int)(WIDE / widest);
-    bool fits = all_linear(g) && elements > 1 && aligned(out, elements) && !(copies(p) && g->key.layout[0] == CONSTANT);
+    bool fits = all_linear(g) && elements > 1 && aligned(out, elements) && !computes_long(p) &&
+                !(copies(p) && g->key.layout[0] == CONSTANT);
     for (int i = 0; i < p->leaves && fits; i++) fits = g->key.layout[i] == CONSTANT || aligned(p->arrays[i], elements);
     return fits ? (uint8_t)elements : 0;
 }
@@ -204,7 +219,7 @@ static void write_vectors(const struct generated *g, struct kn_text *t)
 /* Few leaves: several elements of each are loaded before the first is stored, so that memory is kept busy. */
 static bool unrolled(const struct generated *g)
 {
-    return !g->key.any && g->program->leaves > 0 && g->program->leaves <= 4;
+    return !g->key.any && g->program->leaves > 0 && g->program->leaves <= 4 && !computes_long(g->program);
 }
 
 static void write_unrolled(const struct generated *g, struct kn_text *t)

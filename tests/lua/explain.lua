@@ -32,6 +32,20 @@ for _, device in ipairs(test.devices()) do
     test.near(z:sum(), 30 * 40 * math.sqrt(2), 1e-9)
   end)
 
+  lazily("what computes long stands once in a kernel, other work once for each of the elements that are on their way", function()
+    local function copies(x)
+      local _, count = gpu.explain(x).source:gsub("#pragma unroll\n", "")
+      return count
+    end
+    local x = gpu.ones({ 20, 20 }, device)
+    for _, y in ipairs { x, x[{ {}, { 1, 10 } }] } do
+      assert(copies(y:sqrt()) > 0)
+      test.eq(copies(y:lgamma()), 0)
+      assert(copies(y:to("complex64") * 2) > 0)
+      test.eq(copies(y:to("complex64"):log()), 0)
+    end
+  end)
+
   lazily("layouts of what is read", function()
     local x = gpu.ones({ 20, 20 }, device)
     assert(tostring(gpu.explain(x.T + 1)):find("(20, 20), strided", 1, true))
