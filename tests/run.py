@@ -107,6 +107,9 @@ class Runner:
             # to fill and take back pages for it is what the system does most here.
             ASAN_OPTIONS="detect_stack_use_after_return=0:allocator_may_return_null=1:redzone=256:quarantine_size_mb=64",
             UBSAN_OPTIONS="print_stacktrace=1",
+            # Else each of Python's programs would compile all that it imports, which takes pytest three times as long to start.
+            PYTHONDONTWRITEBYTECODE="",
+            PYTHONPYCACHEPREFIX=os.path.abspath("build/pycache"),
         )
         self.venv = os.path.join("build", "venv", "bin", "python")
 
@@ -266,7 +269,6 @@ class Runner:
         output, status, took = self.run([self.venv, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:anyio", "--timeout=600",
                                             "--tb=short", f"--junit-xml={report}", *choice, *files], {
             **brief,
-            "PYTHONPYCACHEPREFIX": os.path.abspath("build/pycache"),
             # NumPy's threads would turn on processors that the other programs have.
             "OPENBLAS_NUM_THREADS": "1"})
         with self.reporting:
