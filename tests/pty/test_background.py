@@ -8,7 +8,7 @@ import subprocess
 import termios
 
 import pytest
-from conftest import BINARY, ready, shell_of
+from terminal import BINARY, ready, shell_of
 
 THREAD = r"""
 #include <pthread.h>

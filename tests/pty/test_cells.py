@@ -1,7 +1,7 @@
 """What the shell does with cells beside running them: pager, editor, saving, loading, history."""
 
 import pytest
-from conftest import ready
+from terminal import ready
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import subprocess
 import time
 
 import pytest
-from conftest import BINARY, PATIENCE
+from terminal import BINARY, PATIENCE
 
 
 def notebook(path, *cells, **top):

@@ -10,7 +10,7 @@ import subprocess
 import time
 
 import pytest
-from conftest import BINARY, PATIENCE, ready
+from terminal import BINARY, PATIENCE, ready
 
 DRIVER = os.path.join(os.path.dirname(BINARY), "libcuda-simt.so")
 GPU = {"LUNARRAY_CUDA": DRIVER, "LUNARRAY_DEVICE": ""}

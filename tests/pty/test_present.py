@@ -8,7 +8,7 @@ import time
 
 import pyte
 import pytest
-from conftest import BINARY, PATIENCE
+from terminal import BINARY, PATIENCE
 from test_cli import notebook
 
 DOWN = "\033[B"

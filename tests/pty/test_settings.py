@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from conftest import BINARY, ready
+from terminal import BINARY, ready
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import shutil
 import time
 
 import pytest
-from conftest import ready
+from terminal import ready
 
 UP, DOWN, LEFT = "\033[A", "\033[B", "\033[D"
 

@@ -2,7 +2,7 @@
 
 import os
 
-from conftest import BINARY, ready
+from terminal import BINARY, ready
 
 
 def test_the_status_line(terminal):

@@ -9,7 +9,7 @@ import subprocess
 import time
 
 import pytest
-from conftest import BINARY, PATIENCE
+from terminal import BINARY, PATIENCE
 
 STOCK = shutil.which("lua5.4")
 pytestmark = pytest.mark.skipif(not STOCK, reason="there is no lua5.4 to compare with")

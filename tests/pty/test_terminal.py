@@ -8,7 +8,7 @@ import termios
 import time
 
 import pytest
-from conftest import BINARY, PATIENCE, ready, shell_of
+from terminal import BINARY, PATIENCE, ready, shell_of
 
 
 def modes(t):

@@ -5,7 +5,7 @@ import subprocess
 import time
 
 import pytest
-from conftest import BINARY, PATIENCE
+from terminal import BINARY, PATIENCE
 
 pytestmark = pytest.mark.skipif(not shutil.which("tmux"), reason="no tmux")
 
