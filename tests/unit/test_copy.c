@@ -1,4 +1,6 @@
 /* Copies, conversions, fills and sequences between all dtypes and layouts. */
+#include "kernels/host.h"
+#include "tests/unit/guarded.h"
 #include "tests/unit/reference.h"
 
 static void check_conversion(enum rt_dtype from, enum rt_dtype to, bool special)
@@ -122,6 +124,39 @@ TEST(copy_transposed)
     check_transposed(RT_UINT8, 150, 700); /* tiles of 256, and what is left of them both ways */
     check_transposed(RT_INT16, 299, 333);
     check_transposed(RT_FLOAT64, 5000, 2);
+}
+
+/* Columns that end where memory does, whichever way they lie: none of it is read behind that. Nor is any row written
+ * but those asked for and the rest of their last 16 bytes of elements. */
+static void check_turned_line(size_t size, int64_t stride, int64_t rows, int64_t columns)
+{
+    enum { WIDE = 40 };
+    static char to[(KN_LINE + 1) * WIDE * 16];
+    const int64_t side = 16 / (int64_t)size, used = (rows + side - 1) / side * side,
+                  last = (stride > 0 ? (columns - 1) * stride : 0) + rows;
+    const char *from = guarded_end(0) - last * (int64_t)size;
+    memset(to, 0x55, sizeof to);
+    kn_turn_line(size, to, WIDE, from, stride, rows, columns);
+    for (int64_t i = 0; i < KN_LINE + 1; i++)
+        for (int64_t j = 0; j < WIDE; j++) {
+            const char *got = to + (i * WIDE + j) * (int64_t)size;
+            if (i < rows && j < columns && memcmp(got, from + (j * stride + i) * (int64_t)size, size) != 0)
+                FAIL("%zu bytes, by %lld, %lld x %lld: [%lld, %lld] is wrong", size, (long long)stride, (long long)rows,
+                     (long long)columns, (long long)i, (long long)j);
+            if (i >= used || j >= columns)
+                for (size_t k = 0; k < size; k++) CHECK_INT(got[k], 0x55);
+        }
+}
+
+TEST(turned_lines_read_what_is_there)
+{
+    for (int k = 0; k < GUARDED_BYTES; k++) guarded_end(0)[k - GUARDED_BYTES] = (char)(k * 7 + k / 251);
+    for (size_t size = 1; size <= 16; size *= 2)
+        for (int64_t rows = 1; rows <= KN_LINE / (int64_t)size; rows++)
+            for (int64_t columns = 1; columns < 40; columns += 1 + columns / 9) {
+                const int64_t strides[] = {rows, rows + 3, 1, 5, 0, -rows};
+                for (size_t s = 0; s < 6; s++) check_turned_line(size, strides[s], rows, columns);
+            }
 }
 
 /* Results of 16 MiB and more are written past the cache where whole lines can be. */

@@ -1,7 +1,29 @@
 /* The history of cells, in memory and in the file that sessions share. */
+#define _GNU_SOURCE /* SYS_pwrite64 */
+#include <errno.h>
 #include <limits.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #include "tests/unit/session.h"
+
+static size_t disk = SIZE_MAX; /* bytes that it has left; files in memory have more */
+
+/* In the system's place. */
+ssize_t pwrite(int fd, const void *data, size_t bytes, off_t at)
+{
+    char link[64], name[64] = "";
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    bool in_memory = readlink(link, name, sizeof name - 1) > 0 && strncmp(name, "/memfd:", 7) == 0;
+    if (!in_memory && bytes > disk) bytes = disk;
+    if (!bytes) {
+        errno = ENOSPC;
+        return -1;
+    }
+    ssize_t n = syscall(SYS_pwrite64, fd, data, bytes, at);
+    if (!in_memory && n > 0 && disk != SIZE_MAX) disk -= (size_t)n;
+    return n;
+}
 
 TEST(history)
 {
@@ -135,6 +157,37 @@ TEST(a_long_file_is_cut_to_its_newer_half)
     lg_session_free(session);
     CHECK_INT(unlink(path), 0);
     CHECK_INT(rmdir(folder), 0); /* nothing else was left in it */
+}
+
+/* What a full disk had taken goes to memory, as what comes then does. */
+TEST(cells_of_a_full_disk)
+{
+    enum { CELLS = 60, FULL_AT = 40, LENGTH = 1000 };
+    char folder[] = "/tmp/lunarray-test-XXXXXX", path[64], code[LENGTH + 100];
+    struct lg_history_entry e;
+    CHECK(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/history", folder);
+    start_with(path);
+    for (int i = 0; i < CELLS; i++) {
+        if (i == FULL_AT) {
+            CHECK(lg_history_get(session, 0, &e)); /* so all are written */
+            disk = LENGTH / 2;
+        }
+        snprintf(code, sizeof code, "local v = %d --%*s", i, LENGTH, "text");
+        run(code);
+        if (i < FULL_AT) continue;
+        CHECK_INT(lg_history_count(session), i + 1);
+        for (int k = 0; k <= i; k++) {
+            snprintf(code, sizeof code, "local v = %d --%*s", k, LENGTH, "text");
+            CHECK(lg_history_get(session, (size_t)k, &e));
+            CHECK_STR(e.code, code);
+        }
+    }
+    CHECK(disk < LENGTH / 2);
+    disk = SIZE_MAX;
+    lg_session_free(session);
+    CHECK_INT(unlink(path), 0);
+    CHECK_INT(rmdir(folder), 0);
 }
 
 /* Cells i..last-1, each of a kilobyte and unlike the others; what the process holds afterwards. */
