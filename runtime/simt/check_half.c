@@ -21,10 +21,11 @@ static bool met_since(record was, record first, const struct met_rule *rule)
     return !((was ^ first) & WHO_MASK) && (was & WITHIN) < rule->met;
 }
 
+/* Do those who read last, and no others have come since, read the same as then? */
 static bool reads_again(const struct half_line *h, const struct half *x, const struct met_rule *rule)
 {
-    bool same = !((h->first[READ] ^ x->first) & WHO_MASK) && (h->first[READ] & WITHIN) >= rule->seen;
-    return same && !memcmp(h->words[READ], x->words, sizeof x->words);
+    bool lately = (h->first[READ] & WITHIN) >= rule->seen;
+    return lately && !memcmp(h->words[READ], x->words, sizeof x->words);
 }
 
 static void note(struct half_line *h, int what, const struct half *x)

@@ -583,4 +583,16 @@ t.test("carets behind characters of several bytes, and tabs", function()
   assert(report.text:find(" | /* é */\tx[0] = n / (int)threadIdx.x;\n      |        \t         ^\n", 1, true), report.text)
 end)
 
+-- So many that checks count them from the beginning again.
+faulty("shared memory behind a million barriers", [[__global__ void k(int *x, int rounds) {
+  __shared__ int s[64], early[64], late[64], first[64];
+  int t = threadIdx.x, v = 0;
+  early[t] = t; if (blockIdx.x == 0) first[t] = t;
+  for (int r = 0; r <= rounds * blockIdx.x; r++) { s[t] = r; __syncthreads(); v += s[63 - t]; __syncthreads(); if (r == rounds - 3000) v += early[63 - t], late[t] = t; }
+  if (blockIdx.x == 0) return; early[t] = v; s[t] = late[63 - t];
+  v += s[63 - t];
+  x[t] = v + first[t];
+}]], function(k) k(2, 64)(ints(64), 525000) end,
+  { { kind = "race", line = 6, other = 7, count = 64 }, { kind = "uninitialized read", line = 8, count = 64 } })
+
 t.done()

@@ -323,6 +323,7 @@ __global__ void k(int *flag, float *x, float *out, int *said) {
   } else if (me == 0) {
     AWAIT(0); AWAIT(3);
     out[0] = x[0] + x[3];
+    said[0] = said[3] = 0; // plainly: what was awaited comes before that
     AWAIT(1);
     for (int k = 128; k < 160; k++) out[1] += x[k];
     AWAIT(2);
@@ -332,13 +333,15 @@ __global__ void k(int *flag, float *x, float *out, int *said) {
 #line 30 "case"
     out[4] = x[1024 + 7];
     out[5] = x[1024 + 300];
+    said[4] = 0;
   }
 }]==] }
   local blocks = 300
   local x, out = gpu.zeros(2112), gpu.zeros(6)
   local found = gpu.check(function() k(blocks, 1024)(gpu.zeros(blocks * 1024, "int32"), x, out, gpu.zeros(8, "int32")) end)
   local late = "20: x[%d] written here and read in line %d by another thread, with nothing that orders them (1 times)"
-  t.eq(reports.text(found), late:format(1024 + 7, 30) .. "\n" .. late:format(1024 + 300, 31))
+  local atomic = "32: said[4] written here and updated by an atomic in line 21 by another thread, with nothing that orders them (1 times)"
+  t.eq(reports.text(found), late:format(1024 + 7, 30) .. "\n" .. late:format(1024 + 300, 31) .. "\n" .. atomic)
   t.eq(table.concat({ out[1], out[2], out[3], out[4] }, " "), "2.0 32.0 256.0 64.0")
 end)
 

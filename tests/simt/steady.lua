@@ -40,6 +40,15 @@ case("an index from memory", "race", "s[t] = t; __syncthreads(); s[in[i]] = t; _
 case("an index from memory that is right", nil, "s[in[i]] = t; __syncthreads(); out[i] = s[t];", order)
 case("an index that memory chooses", "race", "int d = 1; if (per[b]) d = 2; s[t] = 0; __syncthreads(); s[t / d] = t; __syncthreads(); out[i] = s[t];")
 case("a store under a condition of the block", "race", "s[t] = t; __syncthreads(); if (b == 5) s[0] = t; __syncthreads(); out[i] = s[t];")
+for what, condition in pairs { -- n is 768: what compilers know they compute
+  ["a number's quotient"] = "b * 5 - 22 >> 2 == n - 768", ["a quotient"] = "unsigned(b * 5 + 2) >> 2 == n - 762",
+  ["a negative number's bits"] = "unsigned(b * 5 - 26) >> 2 == n - 768 + 0x3FFFFFFF",
+} do
+  case("a store under a condition of " .. what, "race",
+    ("s[t] = t; __syncthreads(); if (%s) s[0] = t; __syncthreads(); out[i] = s[t];"):format(condition))
+end
+case("a store under a condition of threads' quotients", "race",
+  "if (i >> 2 >= n - 673) s[63 - t] = t; else s[t] = t; __syncthreads(); out[i] = s[t];")
 case("a store under a condition of memory", "race", "s[t] = t; __syncthreads(); if (in[i]) s[0] = t; __syncthreads(); out[i] = s[t];", one)
 case("a barrier under a condition of memory", "race", "s[t] = t; if (!per[b]) __syncthreads(); out[i] = s[63 - t];")
 case("a loop as long as memory says", "race",
