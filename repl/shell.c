@@ -370,7 +370,7 @@ static const char help[] = "A cell is Lua 5.4; its last value is shown and kept 
                            "  Shift-Tab          shows what is known of the name or call at the cursor\n"
                            "  Up, Down           lines of the cell, then earlier cells that begin alike\n"
                            "  Ctrl-R             searches earlier cells\n"
-                           "  Ctrl-C             stops what runs, LAPACK and finalizers at their end;\n"
+                           "  Ctrl-C             stops what runs, LAPACK, NVRTC, finalizers at their end;\n"
                            "                     at the prompt gives the cell up\n"
                            "  Ctrl-X Ctrl-E      opens the cell in $EDITOR\n"
                            "  Ctrl-D             leaves, on an empty cell\n"

@@ -9,11 +9,12 @@
 static struct lg_session *volatile running;
 static volatile sig_atomic_t seen;
 
-/* Lua runs a finalizer, and LAPACK a factorization, to the end: who asks three times is told why nothing happens. */
+/* Lua runs a finalizer, LAPACK a factorization, and NVRTC a compilation, to the end: who asks three times is told why
+ * nothing happens. */
 static void explain_wait(void)
 {
     static const char text[] =
-        "\nlunarray: what runs now does not stop before its end, as LAPACK and finalizers (__gc) "
+        "\nlunarray: what runs now does not stop before its end, as LAPACK, NVRTC and finalizers (__gc) "
         "don't; Ctrl-\\ ends lunarray\n";
     int error = errno;
     ssize_t ignored = write(STDERR_FILENO, text, sizeof text - 1);

@@ -374,7 +374,9 @@ const char *rt_compile_hint(const char *log, const char *source, char *text, siz
 {
     char first[2000];
     first_error(log, first, sizeof first);
-    const char *hint = lacks_semicolon(first) ? "the line before ends without a ;" : find_row(first);
+    const char *hint = lacks_semicolon(first) ? "the line before ends without a ;"
+                       : strstr(first, "device-side kernel launch") && is_function(source, "main") ? HOST_PART
+                                                                                                   : find_row(first);
     if (!*hint) hint = find_undefined(first, source, text, size);
     if (!*hint) hint = find_row(log);
     return *hint ? hint : find_undefined(log, source, text, size);

@@ -1,7 +1,9 @@
 /* NVRTC: which one there is, what it can compile for, and one compilation, which may crash without us. */
+#define _GNU_SOURCE /* RTLD_DEFAULT */
 #include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -235,6 +237,39 @@ static enum rt_status take_lowered(nvrtcProgram program, const struct rt_nvrtc_j
     return RT_OK;
 }
 
+/* ---- Ctrl-C while NVRTC compiles ---- */
+
+/* NVRTC's front end catches SIGINT and SIGTERM by signal() while it compiles a process's first source, which takes
+ * seconds where headers are large, and ends the process by them. A library finds the program's functions before those
+ * of libc: this one, which leaves all as it is while this thread compiles. */
+static _Thread_local bool compiling;
+
+typedef void signal_handler(int number);
+
+static signal_handler *own_signal(int number, signal_handler *handler)
+{
+    struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART}, former;
+    if (compiling) return SIG_IGN;
+    sigemptyset(&action.sa_mask);
+    sigaddset(&action.sa_mask, number);
+    return sigaction(number, &action, &former) == 0 ? former.sa_handler : SIG_ERR;
+}
+
+extern __attribute__((visibility("default"), alias("own_signal"))) signal_handler *signal(int number,
+                                                                                          signal_handler *handler);
+
+/* In a Lua that is not ours the thread holds the signals instead: they come when the front end is done. */
+static void hold_interrupts(sigset_t *before)
+{
+    sigset_t caught;
+    sigemptyset(&caught);
+    if ((uintptr_t)dlsym(RTLD_DEFAULT, "signal") != (uintptr_t)own_signal) {
+        sigaddset(&caught, SIGINT);
+        sigaddset(&caught, SIGTERM);
+    }
+    pthread_sigmask(SIG_BLOCK, &caught, before);
+}
+
 struct compiling {
     nvrtcProgram program;
     int count;
@@ -248,6 +283,18 @@ static void compile_program(void *context)
     c->result = nvrtc.CompileProgram(c->program, c->count, c->options);
 }
 
+/* The signal by which NVRTC crashed, or 0. */
+static int compile_guarded(struct compiling *c)
+{
+    sigset_t before;
+    hold_interrupts(&before);
+    compiling = true;
+    int fault = rt_guarded(compile_program, c);
+    compiling = false;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return fault;
+}
+
 static enum rt_status compile_with(const struct rt_nvrtc_job *job, const char *const *options, size_t count,
                                    struct rt_nvrtc_result *out, struct rt_error *e)
 {
@@ -258,7 +305,7 @@ static enum rt_status compile_with(const struct rt_nvrtc_job *job, const char *c
     double start = rt_now_ms();
     rt_lend();
     struct compiling c = {program, (int)count, options, NVRTC_ERROR_INTERNAL_ERROR};
-    out->fault = rt_guarded(compile_program, &c);
+    out->fault = compile_guarded(&c);
     rt_lend_end();
     if (out->fault) return RT_COMPILE;
     out->milliseconds = rt_now_ms() - start;

@@ -222,6 +222,30 @@ def test_interrupt_of_a_function(env, array, call):
         p.kill()
 
 
+STOCK = shutil.which("lua5.4")
+
+
+@pytest.mark.parametrize("program", [[BINARY], pytest.param([STOCK, "-l", "lunarray"], marks=pytest.mark.skipif(not STOCK, reason="no lua5.4"))],
+                         ids=["lunarray", "a stock lua"])
+def test_interrupt_of_a_compilation(env, program, tmp_path, cli):
+    """NVRTC's front end, which takes some seconds for this source, ends a process by it in the first one."""
+    if cli("-e", "gpu.kernel '__global__ void k() { }'", LUNARRAY_DEVICE="simt").returncode != 0:
+        pytest.skip("no NVRTC here")
+    code = """
+        local gpu, t = gpu or lunarray, {}
+        for i = 1, 30000 do t[i] = ("template<int n> struct s%d { int x[n]; s%d<n - n %% 2> *y; };"):format(i, math.max(i - 1, 1)) end
+        io.stdout:write('on\\n'):flush()
+        gpu.kernel(table.concat(t, '\\n') .. ' __global__ void k() { }')
+    """
+    env = {**env, "LUNARRAY_DEVICE": "simt", "LUNARRAY_CACHE_DIR": str(tmp_path), "LUA_CPATH": os.path.dirname(BINARY) + "/?.so"}
+    p = subprocess.Popen([*program, "-e", code], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert p.stdout.readline() == "on\n"
+    time.sleep(1)  # it is at it
+    p.send_signal(signal.SIGINT)
+    _, err = p.communicate(timeout=PATIENCE)
+    assert p.returncode == 1 and "interrupted!" in err
+
+
 def test_shell_on_a_pipe(cli):
     r = cli("-i", stdin="x = 20\nfor i = 1, 2 do\n  x = x + 1\nend\nx\nerror('bad')\nx + 1\n")
     assert r.returncode == 0
