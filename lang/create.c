@@ -288,7 +288,9 @@ static void push_from_bytes(lua_State *L, const struct lg_placement *p)
     size_t length;
     const char *bytes = lua_tolstring(L, 1, &length);
     if (p->dtype == RT_DTYPE_COUNT)
-        luaL_error(L, "a string of bytes needs the dtype of its elements, as in gpu.array(bytes, \"uint8\")");
+        luaL_error(
+            L, "a string of bytes needs the dtype of its elements, as in gpu.array(bytes, \"uint8\"); what stands in "
+               "[[ ]] is a string, rows of numbers are {{1, 2}, {3, 4}}");
     const struct rt_dtype_info *d = &rt_dtypes[p->dtype];
     int64_t count = (int64_t)(length / d->size);
     if (length % d->size != 0)

@@ -63,7 +63,7 @@ for _, device in ipairs(t.devices()) do
       for _ = 1, 20 do deep = { deep } end
       return deep
     end)())
-    t.raises("string of bytes needs the dtype", gpu.array, "1")
+    t.raises({ "string of bytes needs the dtype", "rows of numbers are {{1, 2}, {3, 4}}" }, gpu.array, [[1,2],[3,4]])
     t.raises("value expected", gpu.array)
   end)
 

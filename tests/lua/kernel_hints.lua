@@ -44,6 +44,7 @@ t.test("names that CUDA C has otherwise", function()
   end
   for source, hint in pairs {
     ["__global__ void k(half *x) { }"] = "#include <cuda_fp16.h>", ["__global__ void k() { }\nk<<<1, 32>>>();"] = "the host's part",
+    ["__global__ void k() { }\nint main() {\n  k<<<1, 32>>>();\n}"] = "the host's part", ["__global__ void k() { }\n__global__ void j() { k<<<1, 32>>>(); }"] = "do not launch kernels",
     ["namespace cg = cooperative_groups;\n__global__ void k() { }"] = "#include <cooperative_groups.h>",
     ["@cuda.jit\ndef k(x):\n  x[1] = 2"] = "are CUDA C", ["kernel void k(device float *x) { }"] = "are CUDA C",
     ["global void k(float *x) { }"] = "__global__ void f(int n", ["__global__ k(float *x) { }"] = "__global__ void f(int n",
