@@ -8,17 +8,17 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include "runtime/environment.h"
 
 static int original[2] = {-1, -1};
 
-static const char *const level_names[] = {
-    [JP_ERROR] = "error", [JP_WARNING] = "warning", [JP_INFO] = "info", [JP_DEBUG] = "debug"};
+#define LEVELS (rt_variables[RT_VAR_LOG_LEVEL].words)
 static atomic_int written_level = JP_INFO;
 
 bool jp_log_level(const char *name)
 {
     for (int i = JP_ERROR; i <= JP_DEBUG; i++) {
-        if (strcmp(name, level_names[i]) != 0) continue;
+        if (strcmp(name, LEVELS[i]) != 0) continue;
         atomic_store(&written_level, i);
         return true;
     }
@@ -29,7 +29,7 @@ void jp_log(enum jp_level level, const char *format, ...)
 {
     if ((int)level > atomic_load(&written_level)) return;
     char line[1000];
-    size_t start = (size_t)snprintf(line, sizeof line, "[lunarray] %s: ", level_names[level]);
+    size_t start = (size_t)snprintf(line, sizeof line, "[lunarray] %s: ", LEVELS[level]);
     va_list args;
     va_start(args, format);
     int length = vsnprintf(line + start, sizeof line - start - 1, format, args);

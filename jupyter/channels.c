@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include "runtime/environment.h"
 
 #define LINGER_MS 1000
 /* Messages that wait for one client at most, unless LUNARRAY_UNREAD_LIMIT says otherwise; ten times
@@ -20,11 +21,10 @@
 #define HELD         1024
 #define LIGHT        ((size_t)16 << 10)
 
-static long positive(const char *name, long most, long fallback)
+static long long set_or(enum rt_variable v, long long most, long long fallback)
 {
-    const char *text = getenv(name);
-    long n = text ? strtol(text, NULL, 10) : 0;
-    return n > 0 && n <= most ? n : fallback;
+    long long n = rt_variable_number(v);
+    return n == 0 ? fallback : n < most ? n : most;
 }
 
 static enum rt_status bind_channel(struct jp_channels *c, struct jp_connection *to, enum jp_channel channel,
@@ -40,7 +40,7 @@ static enum rt_status bind_channel(struct jp_channels *c, struct jp_connection *
     if (!socket) return rt_fail(e, RT_IO, "cannot make a ZeroMQ socket: %s", z->strerror_(z->errno_()));
     /* A lost idle status hangs the client, so the high-water mark is high; what a cell may print is limited elsewhere.
      */
-    const int limit = (int)positive("LUNARRAY_UNREAD_LIMIT", INT_MAX, UNREAD),
+    const int limit = (int)set_or(RT_VAR_UNREAD_LIMIT, INT_MAX, UNREAD),
               replies = limit < INT_MAX / REPLIES ? REPLIES * limit : INT_MAX;
     const int one = 1, ahead = AHEAD, most = channel == JP_IOPUB ? limit : replies, linger = LINGER_MS;
     const int64_t largest = (int64_t)JP_MAX_MESSAGE;
@@ -79,7 +79,7 @@ enum rt_status jp_channels_open(struct jp_channels *c, struct jp_connection *to,
 {
     enum rt_status status = jp_zmq_open(&c->zmq, e);
     if (status != RT_OK) return status;
-    c->most_unread = (size_t)positive("LUNARRAY_UNREAD_BYTES", LONG_MAX, UNREAD_BYTES);
+    c->most_unread = (size_t)set_or(RT_VAR_UNREAD_BYTES, LONG_MAX, UNREAD_BYTES);
     c->context = c->zmq.ctx_new_();
     if (!c->context) return rt_fail(e, RT_IO, "cannot make a ZeroMQ context: %s", jp_channels_error(c));
     for (int i = 0; i < JP_CHANNELS && status == RT_OK; i++) status = bind_channel(c, to, i, e);

@@ -7,6 +7,7 @@
 #include "jupyter/kernel.h"
 #include "jupyter/text.h"
 #include "lang/prepare.h"
+#include "runtime/environment.h"
 #include "runtime/host.h"
 #include "runtime/interrupt.h"
 #include "runtime/memory.h"
@@ -359,6 +360,19 @@ static void execute_nested(struct jp_kernel *k, const struct jp_message *m)
     k->running = outer;
 }
 
+/* Who sees no log sees it in the first cell. */
+static void say_what_is_wrong(struct jp_kernel *k)
+{
+    char text[RT_VARIABLE_TEXT];
+    if (k->output.silent || k->said) return;
+    k->said = true;
+    for (int v = 0; v < RT_VARIABLES; v++) {
+        if (!rt_variable_wrong(v, text, sizeof text - 1)) continue;
+        strcat(text, "\n");
+        jp_output_print(&k->output, 1, text, strlen(text));
+    }
+}
+
 void jp_execute(struct jp_kernel *k, const struct jp_message *m)
 {
     if (k->nested) {
@@ -371,6 +385,7 @@ void jp_execute(struct jp_kernel *k, const struct jp_message *m)
     }
     jp_output_begin(&k->output, &m->header_text, jp_content_flag(m, "silent", false));
     rt_interrupt_clear();
+    say_what_is_wrong(k);
     evaluate(k, m);
     k->running = (struct jp_running){NULL};
     atomic_store(&k->interrupt_wanted, false);

@@ -32,6 +32,7 @@ struct jp_kernel {
     } waited;
     struct jp_running running;
     struct jp_debug debug;
+    bool said;   /* what is wrong with the environment's variables */
     bool nested; /* in the middle of what else runs, requests that do not wait for it are answered */
     /* After an error: execute requests that were queued then, or that arrive soon and were sent before it, are not run.
      * Nanoseconds of the monotonic clock, but abort_sent_before: microseconds of the real-time clock. */

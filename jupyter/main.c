@@ -10,6 +10,7 @@
 #include "jupyter/connection.h"
 #include "jupyter/install.h"
 #include "jupyter/kernel.h"
+#include "runtime/environment.h"
 
 static const char usage[] =
     "usage: lunarray jupyter install [--user | --prefix DIR] [--command FILE]\n"
@@ -89,16 +90,19 @@ static int run(const char *file, const char *device)
 
 static int start(int argc, char **argv)
 {
-    const char *file = NULL, *device = NULL, *level = NULL, *usual = getenv("LUNARRAY_LOG_LEVEL");
+    const char *file = NULL, *device = NULL, *level = NULL;
     for (int i = 0; i < argc; i++)
         if (!option(argc, argv, &i, "-f", &file) && !option(argc, argv, &i, "--device", &device) &&
             !option(argc, argv, &i, "--log-level", &level))
             return misuse("start does not know ", argv[i]);
     if (file && !*file) return misuse("-f needs a connection file", "");
     if (device && !*device) return misuse("--device needs a name", "");
-    if (!level && usual && *usual && !jp_log_level(usual))
-        jp_log(JP_WARNING, "LUNARRAY_LOG_LEVEL is %s, expected error, warning, info or debug", usual);
+    if (!level && rt_variable_word(RT_VAR_LOG_LEVEL) >= 0)
+        level = rt_variables[RT_VAR_LOG_LEVEL].words[rt_variable_word(RT_VAR_LOG_LEVEL)];
     if (level && !jp_log_level(level)) return misuse("--log-level is error, warning, info or debug, not ", level);
+    char text[RT_VARIABLE_TEXT];
+    for (int v = 0; v < RT_VARIABLES; v++)
+        if (rt_variable_wrong(v, text, sizeof text)) jp_log(JP_WARNING, "%s", text);
     return run(file, device);
 }
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "jupyter/text.h"
+#include "runtime/environment.h"
 #include "runtime/host.h"
 #include "runtime/memory.h"
 
@@ -23,9 +24,8 @@ void jp_output_open(struct jp_output *o, const int captured[2])
     memset(o, 0, sizeof *o);
     pthread_mutex_init(&o->lock, NULL);
     memcpy(o->captured, captured, sizeof o->captured);
-    const char *limit = getenv("LUNARRAY_OUTPUT_LIMIT");
-    o->limit = limit ? strtoull(limit, NULL, 10) : 0;
-    if (o->limit == 0) o->limit = JP_OUTPUT_LIMIT;
+    long long limit = rt_variable_number(RT_VAR_OUTPUT_LIMIT);
+    o->limit = limit ? (size_t)limit : JP_OUTPUT_LIMIT;
 }
 
 void jp_output_close(struct jp_output *o)

@@ -9,6 +9,7 @@
 #include "kernels/called.h"
 #include "kernels/generate.h"
 #include "runtime/background.h"
+#include "runtime/environment.h"
 
 enum state { ABSENT, QUEUED, MAKING, READY };
 
@@ -141,9 +142,8 @@ bool kn_in_background(const struct rt_device *d)
 {
     if (d->recording) return false; /* what is slower is not what is to be repeated */
     if (forced_background >= 0) return forced_background;
-    const char *v = getenv("LUNARRAY_COMPILE");
-    if (v && strcmp(v, "background") == 0) return true;
-    return d->kind == RT_CUDA && !(v && strcmp(v, "wait") == 0);
+    int word = rt_variable_word(RT_VAR_COMPILE);
+    return word == RT_COMPILE_BACKGROUND || (d->kind == RT_CUDA && word != RT_COMPILE_WAIT);
 }
 
 /* Whether launching waits for no compiler. */

@@ -2,6 +2,7 @@
 #include "kernels/host.h"
 #include <stdlib.h>
 #include <string.h>
+#include "runtime/environment.h"
 
 static int forced_generated = -1; /* -1: ask the environment */
 
@@ -12,10 +13,7 @@ void kn_force_generated(bool on)
 
 bool kn_generated(void)
 {
-    if (forced_generated < 0) {
-        const char *v = getenv("LUNARRAY_GENERATED");
-        forced_generated = v && *v && strcmp(v, "0") != 0;
-    }
+    if (forced_generated < 0) forced_generated = rt_variable_word(RT_VAR_GENERATED) == 1;
     return forced_generated;
 }
 

@@ -6,6 +6,7 @@
 #include "lang/closest.h"
 #include "lang/lazy.h"
 #include "lang/stream.h"
+#include "runtime/environment.h"
 
 #define MOST_REDUCTIONS 8          /* that wait at a time */
 #define LARGE           4096       /* elements from which a pass over memory costs more than an expression */
@@ -18,17 +19,16 @@ struct waiting {
 };
 
 static const char waiting_key;
-static const char *const mode_names[] = {"never", "large", "always", NULL};
+/* enum lg_laziness's names */
+#define MODES (rt_variables[RT_VAR_LAZY].words)
 
 static struct waiting *find_waiting(lua_State *L)
 {
     struct waiting *w = lg_own(L, LG_OWN_WAITING);
     if (w) return w;
-    const char *v = getenv("LUNARRAY_LAZY");
+    int mode = rt_variable_word(RT_VAR_LAZY);
     w = lua_newuserdatauv(L, sizeof *w, 0);
-    *w = (struct waiting){.mode = LG_LAZY_LARGE};
-    for (int i = 0; v && mode_names[i]; i++)
-        if (!strcmp(v, mode_names[i])) w->mode = (enum lg_laziness)i;
+    *w = (struct waiting){.mode = mode < 0 ? LG_LAZY_LARGE : (enum lg_laziness)mode};
     lg_set_own(L, LG_OWN_WAITING, &waiting_key);
     return w;
 }
@@ -219,9 +219,9 @@ static int lazy(lua_State *L)
 {
     struct waiting *w = find_waiting(L);
     enum lg_laziness former = w->mode;
-    if (!lua_isnoneornil(L, 1)) w->mode = (enum lg_laziness)lg_check_option(L, 1, NULL, mode_names);
+    if (!lua_isnoneornil(L, 1)) w->mode = (enum lg_laziness)lg_check_option(L, 1, NULL, MODES);
     if (w->mode == LG_LAZY_NEVER) lg_evaluate_all(L);
-    lua_pushstring(L, mode_names[former]);
+    lua_pushstring(L, MODES[former]);
     return 1;
 }
 

@@ -7,6 +7,7 @@
 #include "repl/document.h"
 #include "repl/options.h"
 #include "runtime/device.h"
+#include "runtime/environment.h"
 
 /* Descriptors 0 to 2 that the caller closed would be given to the next file opened, and prints would end in it. */
 static void keep_standard_descriptors(void)
@@ -31,6 +32,15 @@ static bool check_device(const char *name)
     return false;
 }
 
+/* Variables that nobody understands must not be passed over in silence. A notebook's kernel says it in its own way. */
+static void check_environment(const struct sh_options *o)
+{
+    char text[RT_VARIABLE_TEXT];
+    if (o->argc > 0 && !strcmp(o->argv[0], "jupyter")) return;
+    for (int v = 0; v < RT_VARIABLES; v++)
+        if (rt_variable_wrong(v, text, sizeof text)) fprintf(stderr, "lunarray: %s\n", text);
+}
+
 static int run_demo(const struct sh_options *o)
 {
     const char *option = o->check ? "--check" : "--present";
@@ -48,6 +58,7 @@ static int run_demo(const struct sh_options *o)
 static int run(struct sh_options *o)
 {
     if (o->device && !check_device(o->device)) return 1;
+    check_environment(o);
     bool terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
     const struct sh_command *command = sh_find_command(o);
     if (command) {

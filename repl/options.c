@@ -5,6 +5,7 @@
 #include "jupyter/jupyter.h"
 #include "repl/document.h"
 #include "repl/present.h"
+#include "runtime/environment.h"
 #include "runtime/spelling.h"
 
 struct option {
@@ -400,7 +401,7 @@ struct fact {
 static const struct fact environment[] = {
     {"LUNARRAY_DEVICE", "the default device, as --device"},
     {"LUNARRAY_CACHE_DIR", "where compiled kernels are kept"},
-    {"LUNARRAY_THREADS", "how many threads of the host compute"},
+    {"LUNARRAY_HISTORY", "the file of the shell's and the notebooks' history; empty for none"},
     {"LUA_INIT_5_4, LUA_INIT", "code to run first, or @ and the name of a file with it"},
     {"LUA_PATH_5_4, LUA_PATH, LUA_CPATH_5_4, LUA_CPATH", "where require looks"},
     {"NO_COLOR", "no colours"},
@@ -413,6 +414,17 @@ static const struct fact exits[] = {
      "without the word -"},
     {"130", "Ctrl-C ended --check"},
     {0}};
+
+static void put_variables(FILE *out)
+{
+    char text[RT_VARIABLE_TEXT + 8];
+    for (int v = 0; v < RT_VARIABLES; v++) {
+        memcpy(text, "It is ", 6);
+        rt_variable_expected(v, text + 6, sizeof text - 7);
+        strcat(text, ".");
+        put_entry(out, rt_variables[v].name, rt_variables[v].doc, text);
+    }
+}
 
 static void put_facts(FILE *out, const char *heading, const struct fact *facts)
 {
@@ -449,6 +461,7 @@ static void print_manual(FILE *out)
         put_entry(out, words, row->doc, row->more);
     }
     put_facts(out, "ENVIRONMENT", environment);
+    put_variables(out);
     put_facts(out, "EXIT STATUS", exits);
     fputs(".SH SEE ALSO\n.BR lua5.4 (1)\n", out);
 }

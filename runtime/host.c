@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "runtime/environment.h"
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>
 #endif
@@ -226,12 +227,12 @@ enum rt_level rt_host_level(void)
 {
     enum rt_level level = RT_BASE;
 #if defined __x86_64__
-    const char *most = getenv("LUNARRAY_ISA");
-    if (most && !strcmp(most, "base")) return level;
+    const int most = rt_variable_word(RT_VAR_ISA);
+    if (most == RT_ISA_BASE) return level;
     __builtin_cpu_init();
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
         level = RT_V3;
-    if (level == RT_BASE || (most && (!strcmp(most, "v3") || !strcmp(most, "avx2")))) return level;
+    if (level == RT_BASE || most == RT_ISA_V3 || most == RT_ISA_AVX2) return level;
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd"))
         level = RT_V4;

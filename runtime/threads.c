@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "runtime/environment.h"
 #include "runtime/guard.h"
 #include "runtime/host.h"
 #include "runtime/lend.h"
@@ -41,12 +42,8 @@ static _Thread_local bool in_parallel;
 static int count;
 static void find_count(void)
 {
-    const char *wish = getenv("LUNARRAY_THREADS");
-    char *end;
-    long n = wish ? strtol(wish, &end, 10) : 0;
-    if (!wish || end == wish || *end != '\0' || n < 1) {
-        n = rt_host_cpus();
-    }
+    long long n = rt_variable_number(RT_VAR_THREADS);
+    if (n == 0) n = rt_host_cpus();
     count = n < 1 ? 1 : n > MAX_THREADS ? MAX_THREADS : (int)n;
 }
 

@@ -20,6 +20,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include "runtime/environment.h"
 #include "runtime/memory.h"
 #include "runtime/simt/jit_build.h"
 
@@ -232,8 +233,7 @@ static void build(struct jit_code *c, const struct simt_program *p, int bits, co
 /* The bits of the vectors that code is generated for; 0: none is. */
 static int vector_bits(void)
 {
-    const char *jit = getenv("LUNARRAY_JIT");
-    if (jit && !strcmp(jit, "0")) return 0;
+    if (rt_variable_word(RT_VAR_JIT) == 0) return 0;
 #ifdef __x86_64__
     const struct op_table *ops = simt_vector_ops();
     return ops == &simt_ops_avx512 ? 512 : ops == &simt_ops_avx2 ? 256 : 0;

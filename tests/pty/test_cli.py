@@ -374,3 +374,26 @@ def test_compiler_warnings(cli):
     assert r.stderr.startswith("Lua warning: (command line):4: #181-D: argument is incompatible") and "\nwarning: (command line):5: " in r.stderr
     assert '      printf("%d\\n", x);\n                     ^\n' in r.stderr
     assert cli("--device", "simt", "-e", code).stderr == ""
+
+
+@pytest.mark.parametrize("name, value, expected", [
+    ("THREADS", "foo", "a whole number from 1 on"), ("THREADS", "0", "a whole number from 1 on"),
+    ("THREADS", "99999999999999999999", "a whole number from 1 on"), ("ISA", "nonsense", "base, v3, avx2, v4 or avx512"),
+    ("JIT", "off", "0 or 1"), ("COMPILE", "now", "wait or background"), ("LAZY", "1", "never, large or always"),
+    ("CHECK", "Strict", "0, 1 or strict"), ("OUTPUT_LIMIT", "-5", "a whole number from 1 on")])
+def test_a_variable_that_nobody_understands(cli, name, value, expected):
+    said = f"lunarray: LUNARRAY_{name} is {value}, expected {expected}\n"
+    r = cli("-e", "print(gpu.zeros(3):sum())", **{"LUNARRAY_" + name: value})
+    assert (r.stdout, r.stderr, r.returncode) == ("0.0\n", said, 0)
+
+
+def test_variables_that_are_understood(cli):
+    right = dict(THREADS="3", ISA="base", JIT="0", COMPILE="wait", LAZY="never", CHECK="", OUTPUT_LIMIT="100", LOG_LEVEL="debug")
+    r = cli("-e", "print(gpu.lazy())", **{"LUNARRAY_" + name: value for name, value in right.items()})
+    assert (r.stdout, r.stderr, r.returncode) == ("never\n", "", 0)
+
+
+def test_the_shell_says_which_variable_nobody_understands(terminal):
+    t = terminal(LUNARRAY_THREADS="four")
+    t.at_prompt(1)
+    assert t.lines()[0] == "lunarray: LUNARRAY_THREADS is four, expected a whole number from 1 on"

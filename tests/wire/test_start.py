@@ -5,7 +5,7 @@ import subprocess
 import pytest
 import zmq
 
-from kernel import BINARY, CHANNELS, DELIMITER, TIMEOUT
+from kernel import BINARY, CHANNELS, DELIMITER, TIMEOUT, stream
 
 
 @pytest.fixture
@@ -81,3 +81,13 @@ def test_a_level_that_is_none(fresh):
     assert "LUNARRAY_LOG_LEVEL is loud, expected error, warning, info or debug" in log_of(fresh(LUNARRAY_LOG_LEVEL="loud"))[0]
     p = subprocess.run([BINARY, "jupyter", "start", "--log-level", "loud"], capture_output=True, text=True, timeout=TIMEOUT)
     assert p.returncode == 1 and "not loud" in p.stderr
+
+
+def test_a_variable_that_nobody_understands(fresh):
+    """The log has it, and so has the first cell that shows anything; no other has."""
+    k = fresh(LUNARRAY_THREADS="four", LUNARRAY_LAZY="no")
+    k.client.execute("x = 1", silent=True)
+    said = ["LUNARRAY_THREADS is four, expected a whole number from 1 on", "LUNARRAY_LAZY is no, expected never, large or always"]
+    assert stream(k.client.execute("print(x)")[1], "stderr").splitlines() == said
+    assert stream(k.client.execute("print(x)")[1], "stderr") == ""
+    assert [line for line in k.log().splitlines() if "LUNARRAY" in line] == ["[lunarray] warning: " + line for line in said]

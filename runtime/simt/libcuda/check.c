@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "runtime/environment.h"
 #include "runtime/memory.h"
 #include "runtime/report.h"
 #include "runtime/signature.h"
@@ -225,10 +226,12 @@ static void refuse(const char *why, CUresult returned)
 
 __attribute__((constructor)) static void start(void)
 {
-    const char *wish = getenv("LUNARRAY_CHECK");
+    const int wish = rt_variable_word(RT_VAR_CHECK);
+    char text[RT_VARIABLE_TEXT];
     _Atomic uint64_t *unused;
-    if (!wish || !*wish || strcmp(wish, "0") == 0) return;
-    strict = strcmp(wish, "strict") == 0;
+    if (wish < 0 && rt_variable_wrong(RT_VAR_CHECK, text, sizeof text)) fprintf(stderr, "%s\n", text);
+    if (wish <= 0) return;
+    strict = wish == RT_CHECK_STRICT;
     simt_watch.begin = begin;
     simt_watch.end = end;
     simt_watch.refuse = refuse;
