@@ -1,5 +1,6 @@
 /* The command line of `lunarray`. */
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,15 @@ static void keep_standard_descriptors(void)
 {
     for (int fd = 0; fd <= 2; fd++)
         if (fcntl(fd, F_GETFD) < 0) open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
+}
+
+/* What runs is stopped, and requests are answered meanwhile, by signals: those that the caller blocked would never
+ * come. A program under perf, say, begins with SIGWINCH blocked. */
+static void unblock_signals(void)
+{
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
 /* A wrong --device is told before anything runs, with the names that would be right here. */
@@ -91,6 +101,7 @@ static int run(struct sh_options *o)
 int main(int argc, char **argv)
 {
     keep_standard_descriptors();
+    unblock_signals();
     struct sh_options o = {.steps = calloc((size_t)argc + 1, sizeof *o.steps)};
     if (!o.steps) {
         fprintf(stderr, "lunarray: out of memory\n");

@@ -1,6 +1,7 @@
 """What the kernel answers while a cell runs, waits or is in one call of C; subshells."""
 import os
 import re
+import signal
 import subprocess
 import time
 
@@ -363,3 +364,19 @@ def test_an_interrupt_ends_a_subshells_cell_too(client, subshell):
     assert client.reply(sent)["content"]["ename"] == "Interrupted"
     client.outputs(beside)
     client.outputs(sent)
+
+
+def test_requests_are_answered_where_the_caller_blocked_signals(fresh):
+    """As perf does. The signals are handed down to the kernel."""
+    blocked = {signal.SIGWINCH, signal.SIGURG, signal.SIGINT}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, blocked)
+    try:
+        k = fresh()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    c = k.client
+    sent = c.begin("wanted = 1 while true do local x = wanted * 2 end")
+    opened = tell(c, "comm_open", {"comm_id": "x", "target_name": "nobody", "data": {}})  # only the session's thread answers it
+    assert kinds(opened) == ["comm_close"]
+    k.process.send_signal(signal.SIGINT)
+    assert c.reply(sent)["content"]["ename"] == "Interrupted"
