@@ -4,12 +4,8 @@
 
 #if defined __x86_64__
 #include <immintrin.h>
+#include <pthread.h>
 #include <string.h>
-
-bool kn_quick_available(void)
-{
-    return kn_host_loops() != &kn_loops_base;
-}
 
 #define AVX2      __attribute__((target("avx2,popcnt")))
 #define AVX512    __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx2,popcnt")))
@@ -46,10 +42,19 @@ static void fill_orders(uint32_t (*orders)[8], unsigned lanes, unsigned words)
     }
 }
 
-__attribute__((constructor)) static void make_orders(void)
+static void make_orders(void)
 {
     fill_orders(orders_32, 8, 1);
     fill_orders(orders_64, 4, 2);
+}
+
+/* Whoever is to sort asks first, and most processes never do. */
+bool kn_quick_available(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    if (kn_host_loops() == &kn_loops_base) return false;
+    pthread_once(&once, make_orders);
+    return true;
 }
 
 AVX2 ALWAYS __m256i first_bytes(size_t n)

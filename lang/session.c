@@ -111,6 +111,7 @@ static int open_session(lua_State *L)
 {
     const struct opening *o = lua_touserdata(L, 1);
     struct lg_session *s = o->session;
+    lua_gc(L, LUA_GCSTOP); /* hardly anything of what is made here is garbage */
     lua_pushlightuserdata(L, s);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &session_key);
     if (o->options->no_environment) {
@@ -148,6 +149,7 @@ static int open_session(lua_State *L)
     if (s->interactive) lg_document_stdlib(L); /* after what replaces os.exit */
     if (s->interactive) lg_set_checks(L, LG_CHECKS_SESSION);
     if (s->interactive) lg_note_globals(L);
+    lua_gc(L, LUA_GCRESTART);
     /* Young garbage goes first, so that the memory of small arrays comes back while it is in the processor's caches. */
     lua_gc(L, LUA_GCGEN, 0, 0);
     return 0;
