@@ -10,12 +10,15 @@
  * cell. */
 #include "lang/session_state.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include "lang/spool.h"
 #include "runtime/memory.h"
@@ -23,6 +26,7 @@
 #define MAX_FILE    (4 << 20)   /* bytes; a longer file is cut to its newer half */
 #define MAX_CELL    (256 << 10) /* bytes of a cell that goes to the file */
 #define MAX_TRIES   8           /* to open a file that others replace meanwhile */
+#define WAIT_MS     500         /* for others that have it locked */
 #define MAX_SESSION 999999999   /* the number that all later ones share: what parse reads */
 
 struct lg_history {
@@ -34,6 +38,7 @@ struct lg_history {
     off_t read;   /* how much of the file has been read */
     dev_t device; /* of the file that was read, as its name may be given to another */
     ino_t inode;
+    bool vain; /* the lock did not come in WAIT_MS: it is not waited for again before it is there */
 };
 
 /* The path from the root, malloc'd: cells may go to another folder. */
@@ -137,6 +142,31 @@ static bool parse(const char *text, size_t length, long *session, int *line, con
     return *session > 0 && *line > 0 && *code <= text + length;
 }
 
+/* What is no file of bytes, such as a pipe, is no history, and is not waited for. */
+static int open_file(const char *path, int flags)
+{
+    struct stat st;
+    int fd = open(path, flags | O_NONBLOCK | O_CLOEXEC, 0600);
+    if (fd < 0 || (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))) return fd;
+    close(fd);
+    return -1;
+}
+
+/* Others hold it for as long as they write a cell, unless they are stopped in the middle of that: then cells are not
+ * kept waiting. */
+static bool lock(struct lg_history *h, int fd)
+{
+    const struct timespec pause = {.tv_nsec = 1000000};
+    int left = h->vain ? 0 : WAIT_MS;
+    while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        h->vain = left-- <= 0;
+        if (h->vain || (errno != EWOULDBLOCK && errno != EINTR)) return false;
+        nanosleep(&pause, NULL);
+    }
+    h->vain = false;
+    return true;
+}
+
 /* The whole file, malloc'd; NULL when there is none. */
 static char *read_whole(int fd, size_t *length)
 {
@@ -154,34 +184,36 @@ static char *read_whole(int fd, size_t *length)
  * contents, the exclusive lock is held. */
 static void shorten(const struct lg_history *h, const char *text, size_t length)
 {
-    char temporary[4200];
-    if (length <= MAX_FILE) return;
+    char temporary[PATH_MAX + 32], path[PATH_MAX];
+    if (length <= MAX_FILE || !realpath(h->path, path)) return; /* where it is a link, that stays */
     const char *from = memchr(text + length / 2, '\n', length - length / 2);
     if (!from++) return;
-    snprintf(temporary, sizeof temporary, "%s.%ld", h->path, (long)getpid());
+    snprintf(temporary, sizeof temporary, "%s.%ld", path, (long)getpid());
     int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0) return;
     size_t n = (size_t)(text + length - from);
     bool good = write(fd, from, n) == (ssize_t)n;
     good = close(fd) == 0 && good;
-    if (!good || rename(temporary, h->path) != 0) unlink(temporary);
+    if (!good || rename(temporary, path) != 0) unlink(temporary);
 }
 
 /* Opens the file for appending, locked, being sure that it still has its name. -1 when that cannot be. */
-static int open_locked(const struct lg_history *h)
+static int open_locked(struct lg_history *h)
 {
     for (int i = 0; i < MAX_TRIES; i++) {
         struct stat opened, named;
-        int fd = open(h->path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+        int fd = open_file(h->path, O_RDWR | O_APPEND | O_CREAT);
         if (fd < 0 && i == 0) {
             make_folders(h->path);
             continue;
         }
         if (fd < 0) return -1;
-        if (flock(fd, LOCK_EX) == 0 && fstat(fd, &opened) == 0 && stat(h->path, &named) == 0 &&
-            opened.st_ino == named.st_ino && opened.st_dev == named.st_dev)
+        const bool locked = lock(h, fd);
+        if (locked && fstat(fd, &opened) == 0 && stat(h->path, &named) == 0 && opened.st_ino == named.st_ino &&
+            opened.st_dev == named.st_dev)
             return fd;
         close(fd);
+        if (!locked) return -1;
     }
     return -1;
 }
@@ -207,7 +239,7 @@ static void load(struct lg_history *h)
     struct stat st;
     if (h->loaded) return;
     h->loaded = true;
-    int fd = h->path ? open(h->path, O_RDONLY | O_CLOEXEC) : -1;
+    int fd = h->path ? open_file(h->path, O_RDONLY) : -1;
     if (fd < 0) return;
     size_t length = 0;
     char *text = read_whole(fd, &length);
@@ -228,7 +260,7 @@ void lg_history_refresh(struct lg_session *s)
     if (!h || !h->loaded || !h->path || stat(h->path, &st) != 0) return;
     bool same = st.st_dev == h->device && st.st_ino == h->inode;
     if (same && st.st_size <= h->read) return;
-    int fd = open(h->path, O_RDONLY | O_CLOEXEC);
+    int fd = open_file(h->path, O_RDONLY);
     size_t length = st.st_size > h->read ? (size_t)(st.st_size - h->read) : 0;
     /* A file that was shortened has another place in it for what was read: it is gone on with from its end. One that
      * was not there before is new as a whole. */

@@ -17,13 +17,22 @@ static void keep_standard_descriptors(void)
         if (fcntl(fd, F_GETFD) < 0) open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
 }
 
-/* What runs is stopped, and requests are answered meanwhile, by signals: those that the caller blocked would never
- * come. A program under perf, say, begins with SIGWINCH blocked. */
-static void unblock_signals(void)
+static void on_full(int number)
 {
+    (void)number; /* not SIG_IGN, which child processes would inherit */
+}
+
+/* What runs is stopped, and requests are answered meanwhile, by signals: those that the caller blocked would never
+ * come. A program under perf, say, begins with SIGWINCH blocked. Who writes to a file beyond what ulimit -f allows is
+ * told by an error: the cache of kernels and the history are to end no session. */
+static void prepare_signals(void)
+{
+    struct sigaction full = {.sa_handler = on_full};
     sigset_t none;
     sigemptyset(&none);
+    sigemptyset(&full.sa_mask);
     sigprocmask(SIG_SETMASK, &none, NULL);
+    sigaction(SIGXFSZ, &full, NULL);
 }
 
 /* A wrong --device is told before anything runs, with the names that would be right here. */
@@ -101,7 +110,7 @@ static int run(struct sh_options *o)
 int main(int argc, char **argv)
 {
     keep_standard_descriptors();
-    unblock_signals();
+    prepare_signals();
     struct sh_options o = {.steps = calloc((size_t)argc + 1, sizeof *o.steps)};
     if (!o.steps) {
         fprintf(stderr, "lunarray: out of memory\n");

@@ -158,7 +158,7 @@ bool rt_cache_load(const struct rt_cache_key *key, struct rt_cache_entry *entry)
     *entry = (struct rt_cache_entry){0};
     char *path = key_path(key);
     if (!path) return false;
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK); /* a pipe is not waited for */
     free(path);
     if (file < 0) return false;
     bool ok = load_file(file, entry);

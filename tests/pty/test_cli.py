@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -397,3 +398,13 @@ def test_the_shell_says_which_variable_nobody_understands(terminal):
     t = terminal(LUNARRAY_THREADS="four")
     t.at_prompt(1)
     assert t.lines()[0] == "lunarray: LUNARRAY_THREADS is four, expected a whole number from 1 on"
+
+
+def test_where_files_may_not_grow(env, tmp_path):
+    """What ulimit -f refuses is an error of who writes the file; the cache of kernels and the history do without."""
+    code = """local k = gpu.kernel[[__global__ void f(float *x) { x[0] = 1; }]]
+        local x = gpu.zeros(1, 'float32', 'simt') k(1, 1)(x) print(x:sum())
+        local f = io.open('full', 'w') f:setvbuf('no') print(f:write('x'))"""
+    r = subprocess.run([BINARY, "-i"], input=" ".join(code.split()) + "\n", capture_output=True, text=True, env={**env, "LUNARRAY_DEVICE": "simt"},
+                       cwd=tmp_path, timeout=PATIENCE, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)))
+    assert r.returncode == 0 and "1.0" in r.stdout and "nil\tFile too large\t27" in r.stdout, r

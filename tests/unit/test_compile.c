@@ -216,6 +216,11 @@ TEST(damaged_cache_files_are_absent_and_replaced)
         CHECK(truncate(path, length) == 0);
         CHECK(!rt_cache_load(&key, &out));
     }
+    CHECK(unlink(path) == 0 && mkfifo(path, 0600) == 0); /* nobody writes to it */
+    CHECK(!rt_cache_load(&key, &out));
+    CHECK(rt_cache_store(&key, &in));
+    CHECK(rt_cache_load(&key, &out));
+    free(out.memory);
 }
 
 TEST(cache_folders_that_others_can_write_are_not_used)

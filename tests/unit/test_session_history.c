@@ -1,7 +1,9 @@
 /* The history of cells, in memory and in the file that sessions share. */
 #define _GNU_SOURCE /* SYS_pwrite64 */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -122,6 +124,46 @@ TEST(shared_history)
     CHECK_INT(rmdir(folder), 0);
 }
 
+/* They are remembered; those that come when the lock is free again go to the file, too. */
+TEST(cells_do_not_wait_for_a_lock_that_nobody_gives_back)
+{
+    char folder[] = "/tmp/lunarray-test-XXXXXX", path[64], text[100];
+    CHECK(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/history", folder);
+    int fd = open(path, O_RDWR | O_CREAT, 0600);
+    CHECK_INT(flock(fd, LOCK_EX), 0);
+    start_with(path);
+    run("a = 1");
+    run("b = 2");
+    CHECK_INT(lg_history_count(session), 2);
+    CHECK_INT(flock(fd, LOCK_UN), 0);
+    run("c = 3");
+    CHECK_INT(lg_history_count(session), 3);
+    ssize_t n = read(fd, text, sizeof text - 1);
+    text[n > 0 ? n : 0] = '\0';
+    CHECK_STR(text, "1\t3\tc = 3\n");
+    close(fd);
+    lg_session_free(session);
+    CHECK_INT(unlink(path), 0);
+    CHECK_INT(rmdir(folder), 0);
+}
+
+TEST(a_pipe_is_no_history)
+{
+    char folder[] = "/tmp/lunarray-test-XXXXXX", path[64];
+    CHECK(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/history", folder);
+    CHECK_INT(mkfifo(path, 0600), 0);
+    start_with(path);
+    CHECK_INT(lg_history_count(session), 0);
+    run("a = 1");
+    lg_history_refresh(session);
+    CHECK_INT(lg_history_count(session), 1);
+    lg_session_free(session);
+    CHECK_INT(unlink(path), 0);
+    CHECK_INT(rmdir(folder), 0);
+}
+
 /* It is cut at the end of a line when the next session writes its first cell; sessions go on counting. */
 TEST(a_long_file_is_cut_to_its_newer_half)
 {
@@ -130,7 +172,10 @@ TEST(a_long_file_is_cut_to_its_newer_half)
     struct lg_history_entry e;
     struct stat st;
     CHECK(mkdtemp(folder));
+    char target[64];
     snprintf(path, sizeof path, "%s/history", folder);
+    snprintf(target, sizeof target, "%s/elsewhere", folder);
+    CHECK_INT(symlink(target, path), 0); /* it stays one */
     FILE *f = fopen(path, "w");
     CHECK(f);
     for (int i = 1; i <= CELLS; i++) fprintf(f, "3\t%d\tlocal v = %d --%*s\n", i, i, 1000, "text");
@@ -155,6 +200,8 @@ TEST(a_long_file_is_cut_to_its_newer_half)
     }
     CHECK_STR(e.code, "newest = 1");
     lg_session_free(session);
+    CHECK_INT(unlink(target), 0);
+    CHECK_INT(stat(path, &st), -1);
     CHECK_INT(unlink(path), 0);
     CHECK_INT(rmdir(folder), 0); /* nothing else was left in it */
 }
