@@ -254,6 +254,72 @@ __global__ void k(float *x, float *out) {
   end
 end)
 
+-- Who says so for those that it met, at a barrier of two warps or of half a warp, says nothing of the others beside them.
+for name, of in pairs { warps = { 64, 96, 'asm volatile("bar.sync 1, 64;" ::: "memory")' }, lanes = { 16, 32, "__syncwarp(0xffff)" } } do
+  t.test("a flag behind a meeting of some " .. name, function()
+    local met, all, meet = table.unpack(of)
+    local k = gpu.kernel { chunk = "case", line = 1, source = ([[
+__global__ void k(float *x, float *out, int *flag) {
+  int me = threadIdx.x;
+  if (me < ALL) {
+    x[me] = me;
+    if (me < MET) MEET;
+    if (me == 3) { __threadfence(); atomicExch(flag, 1); }
+  } else if (me == ALL) {
+    while (!*(volatile int *)flag) {}
+    for (int k = 0; k < MET; k++) out[0] += x[k];
+    out[1] = x[MET];
+  }
+}]]):gsub("%u%u%u%u?", { ALL = all, MET = met, MEET = meet }) }
+    local out = gpu.zeros(2)
+    local found = gpu.check(function() k(1, all + 32)(gpu.zeros(128), out, gpu.zeros(1, "int32")) end)
+    t.eq(reports.text(found), ("4: x[%d] written here and read in line 10 by another thread, with nothing that orders them (1 times)"):format(met))
+    t.eq(out[1], met * (met - 1) // 2)
+  end)
+end
+
+-- What one lane has seen those know that it meets, but not who hears of them behind a fence from before.
+for lanes = 16, 32, 16 do
+  t.test("what others of " .. lanes .. " lanes have seen", function()
+    local k = gpu.kernel { chunk = "case", line = 1, source = [[
+#define SAY(i) __threadfence(), atomicExch(&flag[i], 1)
+#define AWAIT(i) while (!*(volatile int *)&flag[i]) {}
+__global__ void k(float *x, float *out, int *flag, int lanes) {
+  int me = threadIdx.x;
+  if (me == 5) AWAIT(1);
+  if (me == 3) { AWAIT(2); __threadfence(); }
+  if (me < lanes) __syncwarp(lanes == 32 ? 0xffffffff : 0xffff);
+  if (me == 3) { out[0] = x[0]; atomicExch(&flag[0], 1); }
+  if (me == 64) { x[0] = 1; SAY(1); }
+  if (me == 96) { SAY(2); AWAIT(0);
+    out[1] = x[0]; }
+}]] }
+    local out = gpu.zeros(2)
+    local found = gpu.check(function() k(1, 128)(gpu.zeros(1), out, gpu.zeros(3, "int32"), lanes) end)
+    t.eq(reports.text(found), race(9, "x[0]", 11))
+    t.eq(out[1], 1)
+  end)
+end
+
+-- A fence of any thread before a barrier stands for all of the block, with what the block has seen by then.
+t.test("a flag behind the block's barrier", function()
+  local k = gpu.kernel { chunk = "case", line = 1, source = [[
+#define AWAIT(i) while (!*(volatile int *)&flag[i]) {}
+__global__ void k(float *x, float *out, int *flag) {
+  int me = threadIdx.x, b = blockIdx.x;
+  if (b == 0) {
+    if (me == 34) { AWAIT(1); __threadfence(); }
+    __syncthreads();
+    if (me == 3) atomicExch(&flag[0], 1);
+  }
+  if (me == 0 && b == 1) { x[0] = 1; __threadfence(); atomicExch(&flag[1], 1); }
+  if (me == 0 && b == 2) { AWAIT(0); out[0] = x[0]; }
+}]] }
+  local out = gpu.zeros(1)
+  reports.none((gpu.check(function() k(3, 64)(gpu.zeros(1), out, gpu.zeros(2, "int32")) end)))
+  t.eq(out[1], 1)
+end)
+
 ---- launches that are too large for all of it
 t.test("more flags than are told apart", function()
   local k = gpu.kernel [[

@@ -110,6 +110,16 @@ local at = (gpu.range(0, n - 1):to("int32") * 7) % n
 local function plain(k) k(8, 128)(x, y, at, 1024) end
 local i = "int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
 
+-- Conditions that say less of an index than they seem to.
+local two = "int tx = threadIdx.x, ty = threadIdx.y;\n"
+case("one place for the last ones", true, two .. "if (n - tx < 100) y[0] = tx;", function(k) k(1, 128)(x, y, at, 128) end)
+case("one place for those whose sum wraps round", true, two .. "if ((int)(tx + 0x7ffffff0u) < n) y[0] = tx;", function(k) k(1, 128)(x, y, at, 128) end)
+case("a column that those set again whose indices make up for each other", true,
+  two .. "y[64 * ty + tx] = tx; if ((int)(tx - ty + 100u) < n) y[64 * ty] = tx + 100;", function(k) k(1, { 16, 8 })(x, y, at, 101) end)
+case("rows by twice the index, behind the first column alone", true,
+  two .. "if (tx < n) y[64 * ty] = 5; y[64 * ty + tx] += 1; y[64 * ty + 2 * tx] += 1;", function(k) k(1, { 16, 8 })(x, y, at, 1) end)
+case("a column that those set again whose sum wraps round", true,
+  two .. "y[64 * ty + tx] = tx; if ((int)(tx + 0x7fffffffu) < n) y[64 * ty] = tx + 100;", function(k) k(1, { 16, 8 })(x, y, at, 0) end)
 case("loops over the grid", false, i .. "for (; i < n; i += gridDim.x * blockDim.x) y[i] = 2 * y[i];",
   function(k) k(4, 128)(x, y, at, n) end)
 case("loops over the grid, several to a thread", false,
