@@ -46,12 +46,15 @@ static int rows_of(const char *text, size_t length, int columns)
     return rows + (used > 0);
 }
 
-/* A text that is longer than the screen goes to the pager, where there is somebody to read it. */
+/* A text that is longer than the screen goes to the pager, where there is somebody to read it; not on a screen of which
+ * the pager's own line is a third or more, or that is too narrow for words: there, nearly every value would be long. */
 static bool page_long(struct sh_output *o, const char *text, size_t length)
 {
+    enum { FEWEST_COLUMNS = 8, FEWEST_ROWS = 4 };
     int columns, rows;
     if (!o->shell || !isatty(STDOUT_FILENO)) return false;
     sh_terminal_size(&columns, &rows);
+    if (columns < FEWEST_COLUMNS || rows < FEWEST_ROWS) return false;
     if (rows_of(text, length, columns) < rows) return false;
     sh_output_newline(o);
     return sh_page(text, length);

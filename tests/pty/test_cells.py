@@ -49,6 +49,14 @@ def test_long_values_go_to_the_pager(terminal):
     assert t.lines()[-3] == "x"
 
 
+@pytest.mark.parametrize("columns, rows, pages", [(1, 1, False), (40, 3, False), (7, 20, False), (8, 4, True)])
+def test_a_screen_that_is_too_small_for_a_pager(terminal, tmp_path, columns, rows, pages):
+    t = terminal(columns=columns, rows=rows, PAGER=f"touch {tmp_path}/paged; cat")
+    t.send(f"('x'):rep(300)\rio.open('{tmp_path}/done', 'w'):close()\r")
+    t.wait(lambda t: (tmp_path / "done").exists())
+    assert (tmp_path / "paged").exists() == pages
+
+
 def test_pages_and_a_pager_that_is_not_there(terminal):
     t = ready(terminal, PAGER="tail -1; echo paged", rows=6)
     t.send("%lsmagic\r")
