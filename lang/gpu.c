@@ -9,8 +9,14 @@ static int gpu_tostring(lua_State *L)
     struct rt_error *e = lg_error_box(L);
     struct rt_device *d = rt_device_default(e);
     if (!d) rt_error_clear(e);
-    lua_pushfstring(L, "lunarray %s, default device %s; gpu.help() lists what there is", LUNARRAY_VERSION,
-                    d ? d->name : "missing");
+    lua_pushfstring(
+        L,
+        "lunarray %s, default device %s\n"
+        "  x = gpu.linspace(0, 1, 5), gpu.array{1, 2}, gpu.zeros(3, 4)   arrays\n"
+        "  2 * x + 1, x:sum(), x.shape, x[1], x[\"2:3\"]                   what is done with them: ?indexing\n"
+        "  k = gpu.kernel [[ __global__ ... ]], k(grid, block)(x)        kernels in CUDA C: ?kernels\n"
+        "gpu.help() lists what there is; ?lua, ?numpy and ?cuda tell what is otherwise than elsewhere",
+        LUNARRAY_VERSION, d ? d->name : "missing");
     return 1;
 }
 

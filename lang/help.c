@@ -199,6 +199,7 @@ static enum rank goes_with(const char *name, const struct lg_function *row, cons
     const char *inside = strncmp(name, "gpu.", 4) == 0 ? name + 4 : name;
     if (strncmp(words, "gpu.", 4) == 0) words += 4, length -= 4;
     if (strncmp(inside, words, length) == 0 && inside[length] == '.') return OF_MODULE;
+    if (length == 1) return NOWHERE; /* a variable's name that has no value: most names have the letter */
     if (has_words(name, words, false)) return IN_NAME;
     if (!prose || !row->doc || !has_words(row->doc, words, false)) return NOWHERE;
     return has_words(row->doc, words, true) ? BEGIN_WORDS : INSIDE_WORDS;

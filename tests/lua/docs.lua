@@ -159,9 +159,13 @@ t.test("help on a module, and on words", function()
   t.same(sums:totable(), { { 1, 1 }, { 4, 4 } })
   assert(load(help("logistic regression"):match("': (.-):? nothing"):gsub(" and ", " "):gsub(":$", ""), "", "t", env))()
   assert(env.p.size == 3 and w[{ 1, 1 }] > 0)
+  local named = 0
+  for name in tostring(gpu):gmatch("?(%w+)") do named = named + #help(name):sub(1, 1) end
+  t.eq(named, 5)
   -- What occurs nowhere as a whole is looked for by those of its words that do.
   local standard = help("standard-deviation")
   assert(standard:find("nothing is called 'standard-deviation'; 'standard deviation' occurs in\n", 1, true) and standard:find("\narray.std ", 1, true))
+  for _, word in ipairs { "k", "A" } do t.raises("there is no help on '" .. word .. "'; gpu.help() lists what there is", gpu.help, word) end
   assert(help("eigenvalue qwertz"):find("nothing is called 'eigenvalue qwertz'; 'eigenvalue' occurs in\n", 1, true))
   -- Words that begin so come before those inside which it stands, which are told where there is nothing else.
   assert(help("rms"):find("gpu.rms_norm", 1, true) and not help("rms"):find("convolve", 1, true))
