@@ -127,6 +127,8 @@ case("loops over the grid, several to a thread", false,
   function(k) k(4, 64)(x, y, at, n) end)
 case("loops over the grid that begin in the middle of a warp", false,
   i .. "for (i += 5; i < n; i += gridDim.x * blockDim.x) y[i] = i;", function(k) k(4, 96)(x, y, at, n) end)
+case("loops over the grid, and one store of each thread far from where those begin", true,
+  i .. "for (int j = i; j < n; j += gridDim.x * blockDim.x) y[j] = i; y[3000 - i] = 5;", function(k) k(4, 128)(x, y, at, n) end)
 case("loops by the block instead of the grid", true, i .. "for (; i < n; i += blockDim.x) y[i] = blockIdx.x;",
   function(k) k(4, 128)(x, y, at, n) end)
 case("loops by less than the grid", true, i .. "for (; i < n; i += gridDim.x * blockDim.x - 32) y[i] = i - blockIdx.x;",
