@@ -378,17 +378,27 @@ static void free_list(char **list, size_t count)
     free(list);
 }
 
+/* How many bytes of the text stand before the source: the mark by which some editors begin a file in UTF-8. NVRTC takes
+ * it for a token that nobody sees. */
+static size_t mark_of(const struct rt_source *source)
+{
+    static const char mark[] = "\xEF\xBB\xBF";
+    const size_t n = sizeof mark - 1;
+    return source->length >= n && !memcmp(source->text, mark, n) ? n : 0;
+}
+
 static struct rt_program *new_program(const struct rt_source *source)
 {
+    const size_t mark = mark_of(source), length = source->length - mark;
     struct rt_program *p = rt_calloc(1, sizeof *p);
     if (!p) return NULL;
     p->hurried = source->hurried;
     p->first_line = source->first_line > 0 ? source->first_line : 1;
     p->name = rt_strdup(source->name ? source->name : "kernel");
-    p->text = rt_alloc(source->length + 1);
+    p->text = rt_alloc(length + 1);
     if (p->text) {
-        memcpy(p->text, source->text, source->length);
-        p->text[source->length] = 0;
+        memcpy(p->text, source->text + mark, length);
+        p->text[length] = 0;
     }
     p->options = copy_list(source->options, source->option_count);
     p->option_count = p->options ? source->option_count : 0;

@@ -258,6 +258,22 @@ TEST(a_program_and_its_entry)
     rt_program_free(p);
 }
 
+TEST(the_mark_at_a_files_beginning_is_no_part_of_the_source)
+{
+    own_cache();
+    struct rt_device *d = simt();
+    struct rt_source s = source_of("\xEF\xBB\xBF" SCALE);
+    struct rt_program *p = compiled(d, &s);
+    CHECK_STR(p->entries[0].name, "scale");
+    rt_program_free(p);
+    s = source_of("\xEF\xBB\xBF");
+    struct rt_error e = {0};
+    p = rt_compile(d, &s, &e);
+    CHECK(!p || p->entry_count == 0);
+    rt_program_free(p);
+    rt_error_clear(&e);
+}
+
 TEST(the_cache_does_not_depend_on_where_the_source_stands)
 {
     own_cache();
