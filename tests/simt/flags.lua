@@ -320,6 +320,24 @@ __global__ void k(float *x, float *out, int *flag) {
   t.eq(out[1], 1)
 end)
 
+t.test("a flag behind a cluster's barrier, for what its other block did before that", function()
+  local k = gpu.kernel { chunk = "case", line = 1, source = [[
+__global__ void __cluster_dims__(2) k(float *x, float *out, int *flag) {
+  int b = blockIdx.x;
+  if (b == 1) x[0] = 1;
+  asm volatile("barrier.cluster.arrive; barrier.cluster.wait;" ::: "memory");
+  if (b == 1) x[1] = 1;
+  if (b == 0) { __threadfence(); atomicExch(flag, 1); }
+  if (b == 2) { while (!*(volatile int *)flag) {}
+    out[0] = x[0];
+    out[1] = x[1]; }
+}]] }
+  local out = gpu.zeros(2)
+  local found = gpu.check(function() k(4, 1)(gpu.zeros(2), out, gpu.zeros(1, "int32")) end)
+  t.eq(reports.text(found), race(5, "x[1]", 9))
+  t.eq(out[1], 1)
+end)
+
 ---- launches that are too large for all of it
 t.test("more flags than are told apart", function()
   local k = gpu.kernel [[
