@@ -161,6 +161,7 @@ static void check_tensor(struct access *to, struct access *from, uint32_t *m)
 {
     struct simt_tensor_map map;
     int32_t coords[TENSOR_RANK];
+    to->origin = -1; /* where it goes in global memory the map says, and not who gave the map */
     EACH_LANE(l, *m)
     {
         if (!simt_tensor_at(to->regs, to->insn, l, to->warp, &map, coords)) return; /* the fault that it will be */

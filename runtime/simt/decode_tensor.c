@@ -134,6 +134,15 @@ static bool emit_store(struct decoder *d, const struct ptx_operand *o, enum ptx_
     return true;
 }
 
+/* Kernels may make a map of zeros, as Triton's do: the number of dimensions is none that a map can go without. */
+static bool mark(struct decoder *d, const struct ptx_operand *map, enum ptx_space space)
+{
+    static const struct field f = {"mark", offsetof(struct simt_tensor_map, mark), 8, false, true};
+    const struct ptx_operand value = {.kind = PTX_OP_IMM, .imm = (int64_t)TENSOR_MARK};
+    uint32_t slot;
+    return simt_source(d, &value, 'q', PTX_B64, &slot) && emit_store(d, map, space, &f, 0, slot);
+}
+
 /* tensormap.replace.tile.FIELD [map], {dimension,} value */
 static bool decode_replace(struct decoder *d, const struct shape *s, enum ptx_space space)
 {
@@ -152,7 +161,7 @@ static bool decode_replace(struct decoder *d, const struct shape *s, enum ptx_sp
         return simt_decode_fail(d, RT_COMPILE, "tensormap.replace.%s: there is no dimension %u", f->name, ordinal);
     if (!strcmp(f->name, "elemtype")) value.imm = type_number(value.imm);
     return simt_source(d, &value, wide ? 'q' : 'w', wide ? PTX_B64 : PTX_B32, &slot) &&
-           emit_store(d, o, space, f, ordinal, slot);
+           emit_store(d, o, space, f, ordinal, slot) && (strcmp(f->name, "rank") != 0 || mark(d, o, space));
 }
 
 /* tensormap.cp_fenceproxy [to], [from], 128: from shared to global memory. */

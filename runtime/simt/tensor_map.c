@@ -3,7 +3,6 @@
 #include "runtime/simt/tensor_map.h"
 #include <string.h>
 
-#define MARK         UINT64_C(0x54656e736f724d31)
 #define MOST_BOX     256
 #define MOST_SWIZZLE 3 /* 32, 64 and 128 bytes, by units of 16 */
 
@@ -59,7 +58,7 @@ enum simt_tensor_verdict simt_tensor_encode(struct simt_tensor_map *out, const s
 {
     enum simt_tensor_verdict v = check(s);
     if (v != TENSOR_OK) return v;
-    *out = (struct simt_tensor_map){.mark = MARK,
+    *out = (struct simt_tensor_map){.mark = TENSOR_MARK,
                                     .address = s->address,
                                     .type = (uint8_t)s->type,
                                     .rank = (uint8_t)(s->rank - 1),
@@ -88,7 +87,7 @@ bool simt_tensor_valid(const struct simt_tensor_map *m)
                                        .interleave = m->interleave,
                                        .swizzle = m->swizzle,
                                        .fill = m->fill};
-    return m->mark == MARK && check(&s) == TENSOR_OK;
+    return m->mark == TENSOR_MARK && check(&s) == TENSOR_OK;
 }
 
 enum ptx_type simt_tensor_type(const struct simt_tensor_map *m)

@@ -13,6 +13,7 @@
 
 #define TENSOR_RANK      5   /* most dimensions */
 #define TENSOR_MAP_BYTES 128 /* of a map */
+#define TENSOR_MARK      UINT64_C(0x54656e736f724d31)
 #define TENSOR_UNIT      16u /* bytes that stay together in shared memory, whatever the swizzle */
 #define TENSOR_ALIGNMENT 128 /* bytes: of a box in shared memory */
 

@@ -165,12 +165,12 @@ t.test("boxes that are added and combined", function()
   end
 end)
 
-t.test("tensor maps that a kernel changes, and that lie in global memory", function()
+t.test("tensor maps that a kernel changes, or makes of zeros, and that lie in global memory", function()
   local module = gpu.kernel(head .. [[
-    __global__ void change(const __grid_constant__ CUtensorMap from, CUtensorMap *to, const int *x, int rows, int columns) {
+    __global__ void change(const __grid_constant__ CUtensorMap from, CUtensorMap *to, const int *x, int rows, int columns, bool anew) {
       __shared__ alignas(128) u64 s[16];
       int me = threadIdx.x;
-      if (me < 16) s[me] = from.opaque[me];
+      if (me < 16) s[me] = anew ? 0 : from.opaque[me];
       __syncwarp();
       if (me == 0) {
         asm volatile("tensormap.replace.tile.global_address.shared::cta.b1024.b64 [%0], %1;" :: "r"(at(s)), "l"(x) : "memory");
@@ -180,6 +180,7 @@ t.test("tensor maps that a kernel changes, and that lie in global memory", funct
         asm volatile("tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [%0], 0, %1;" :: "r"(at(s)), "r"(columns) : "memory");
         asm volatile("tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [%0], 1, %1;" :: "r"(at(s)), "r"(rows) : "memory");
         asm volatile("tensormap.replace.tile.global_stride.shared::cta.b1024.b64 [%0], 0, %1;" :: "r"(at(s)), "l"(4ll * columns) : "memory");
+        asm volatile("tensormap.replace.tile.element_stride.shared::cta.b1024.b32 [%0], 0, %1;" :: "r"(at(s)), "r"(1) : "memory");
         asm volatile("tensormap.replace.tile.element_stride.shared::cta.b1024.b32 [%0], 1, %1;" :: "r"(at(s)), "r"(2) : "memory");
         asm volatile("tensormap.replace.tile.elemtype.shared::cta.b1024.b32 [%0], 3;" :: "r"(at(s)) : "memory");
         asm volatile("tensormap.replace.tile.swizzle_mode.shared::cta.b1024.b32 [%0], 0;" :: "r"(at(s)) : "memory");
@@ -197,15 +198,28 @@ t.test("tensor maps that a kernel changes, and that lie in global memory", funct
       __syncwarp();
       wait(&bar, 0);
       if (threadIdx.x < 16) out[threadIdx.x] = s[threadIdx.x / 8][threadIdx.x % 8];
+    }
+    __global__ void give(const CUtensorMap *m, int c, int r) {
+      __shared__ alignas(128) int s[2][8];
+      if (threadIdx.x < 16) s[threadIdx.x / 8][threadIdx.x % 8] = -1 - (int)threadIdx.x;
+      asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+      __syncwarp();
+      if (threadIdx.x == 0) { STORE2(m, s, c, r); COMMIT(); WAIT_GROUP(); }
     }]])
   local x, place, out = gpu.range(1, 160):to("int32"):reshape(10, 16), gpu.zeros(16, "int64"), gpu.zeros({ 2, 8 }, "int32")
   local from = gpu.tensormap(gpu.zeros(64), { 32 }, { fill = 0 / 0 })
-  t.eq(#gpu.check(function()
-    module.change(1, 32)(from, place, x, 10, 16)
-    module.use(1, 32)(place, out, 4, 5)
-  end), 0)
-  t.same(out:totable(), x[{ { 6, 8, 2 }, { 5, 12 } }]:totable())
-  module.change(1, 32)(from, place, x, 0, 3)
+  for _, anew in ipairs { false, true } do
+    place:fill(0)
+    out:fill(0)
+    t.eq(#gpu.check(function()
+      module.change(1, 32)(from, place, x, 10, 16, anew)
+      module.use(1, 32)(place, out, 4, 5)
+    end), 0)
+    t.same(out:totable(), x[{ { 6, 8, 2 }, { 5, 12 } }]:totable())
+    t.eq(#gpu.check(function() module.give(1, 32)(place, 8, 2) end), 0)
+    t.same(x[{ { 3, 5, 2 }, { 9, 16 } }]:totable(), (-gpu.range(1, 16)):to("int32"):reshape(2, 8):totable())
+  end
+  module.change(1, 32)(from, place, x, 0, 3, false)
   t.raises("there is no tensor map of 2 dimensions at its address", module.use(1, 32), place, out, 4, 5)
 end)
 
