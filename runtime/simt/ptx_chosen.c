@@ -297,6 +297,16 @@ static void follow_results(struct eager *e, struct ways *to, size_t k, const str
     if (o->kind == PTX_OP_REG) follow(e, to, o->reg, k, depth);
 }
 
+/* Does it store a register, or hand it to an atomic, if its guard holds? */
+static bool is_guarded_store(const struct ptx_insn *in, int reg)
+{
+    static const char *const opcodes[] = {"st", "red", "atom"};
+    if (in->guard < 0 || in->guard == reg || !ONE_OF(in->opcode, opcodes)) return false;
+    for (size_t k = 0; k < in->operand_count; k++)
+        if (in->operands[k].kind == PTX_OP_ADDRESS && ptx_mentions(&in->operands[k], reg)) return false;
+    return true;
+}
+
 /* What the instruction does with a register that was set by the one at `from`. */
 static void follow_use(struct eager *e, struct ways *to, size_t k, int reg, size_t from, unsigned depth)
 {
@@ -307,7 +317,13 @@ static void follow_use(struct eager *e, struct ways *to, size_t k, int reg, size
     bool may_be_old = !own || (e->exact && (k <= e->load || (from != e->load && ptx_leads(e, e->load, k, reg))));
     struct ways results = {.count = 0}, chosen = {.count = 0};
     if (may_be_old || !ptx_computes(in) || depth == DEEPEST) {
-        results.always = true;
+        const struct literal l = {.reg = in->guard, .negate = in->guard_negate, .apart = k - e->load};
+        if (!may_be_old && k > e->load && is_guarded_store(in, reg)) {
+            chosen.always = true;
+            want_all(&results, &chosen, &l);
+        } else {
+            results.always = true;
+        }
         may_be_old ? want_all(to, &results, NULL) : want_there(e, to, &results, k);
         return;
     }

@@ -6,13 +6,15 @@
  * checks look where the value is used (ptx_later.c) or, if they can't, at those threads that perhaps want it.
  *
  * It is told of loads of a variable at a place of it that the text names, as only of these it is known that they may
- * be made. Done for launches alone, as calls are inlined. */
+ * be made; and of those in inline PTX where all threads of a block load one place, as Triton lets them, which is right
+ * for all of them where it is for one that wants it. Done for launches alone, as calls are inlined. */
 #include <string.h>
 #include "runtime/simt/ptx_eager.h"
 
 #define MOST     20000   /* instructions */
 #define STEPS    2000000 /* through instructions, on all ways that are followed in a function */
 #define FARTHEST 256     /* of them behind a load that may be moved before it */
+#define FEW      6       /* from an address to what it is made of */
 
 /* ---- which loads ---- */
 static const struct ptx_var *find_variable(const struct ptx_var *vars, size_t count, const char *name)
@@ -22,12 +24,34 @@ static const struct ptx_var *find_variable(const struct ptx_var *vars, size_t co
     return NULL;
 }
 
+/* Is a register the same for all threads of a block, being made of parameters and the block's place? */
+static bool is_of_block(const struct eager *e, int reg, unsigned depth)
+{
+    const size_t maker = e->makers[reg];
+    if (maker >= SEVERAL || depth == FEW) return false;
+    const struct ptx_insn *in = &e->f->insns[maker];
+    if (ptx_is(in, "ld")) return in->guard < 0 && ptx_has_mod_like(in, "param") && in->operands[1].reg < 0;
+    bool ok = ptx_computes(in);
+    for (size_t k = 1; ok && k < in->operand_count; k++) {
+        const struct ptx_operand *o = &in->operands[k];
+        if (o->kind == PTX_OP_REG) ok = is_of_block(e, o->reg, depth + 1);
+        if (o->kind == PTX_OP_VECTOR || (o->kind == PTX_OP_SPECIAL && !strncmp(o->symbol, "tid.", 4))) ok = false;
+    }
+    return ok;
+}
+
+static bool may_be_of_block(const struct ptx_insn *in)
+{
+    return in->in_asm && ptx_is_plain_load(in) && in->operands[1].reg >= 0;
+}
+
 bool ptx_may_be_early(const struct eager *e, const struct ptx_insn *in)
 {
     const struct ptx_module *m = e->p->module;
     const struct ptx_func *f = e->f;
     if (!ptx_is_plain_load(in)) return false;
     const struct ptx_operand *at = &in->operands[1];
+    if (may_be_of_block(in)) return is_of_block(e, at->reg, 0);
     if (at->reg >= 0 || !at->symbol || at->imm < 0) return false;
     const struct ptx_var *v = find_variable(f->vars, f->var_count, at->symbol);
     if (!v) v = find_variable(m->vars, m->var_count, at->symbol);
@@ -315,13 +339,15 @@ static bool guard_in(struct ptx_parser *p, struct ptx_func *f)
     e->p = p;
     e->f = f;
     for (size_t k = 0; k < f->insn_count && e->walk.steps < STEPS; k++) {
-        if (f->insns[k].is_added || !ptx_may_be_early(e, &f->insns[k])) continue;
+        const bool of_block = may_be_of_block(&f->insns[k]);
+        if (f->insns[k].is_added || (!of_block && !ptx_may_be_early(e, &f->insns[k]))) continue;
         e->load = k;
         if (!e->makers) {
             if (!ptx_make_room(e)) return false;
             ptx_enter_all(e);
             for (size_t n = 0; n < f->insn_count && !e->no_memory; n++) choose_by_sign(e, n);
         }
+        if (of_block && !ptx_may_be_early(e, &f->insns[k])) continue;
         bool found = ptx_find_ways(e);
         while (found && raise_some(e)) found = ptx_find_ways(e);
         bool known = found && resolve(e);

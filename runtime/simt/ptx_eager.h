@@ -68,7 +68,8 @@ struct eager {
 };
 
 /* ---- ptx_eager.c ---- */
-/* Is it a load that the compiler may make though nobody wants it: of a variable, at a place that it has? */
+/* Is it a load that the compiler may make though nobody wants it: of a variable, at a place that it has, or of one that
+ * others of the block want? */
 bool ptx_may_be_early(const struct eager *e, const struct ptx_insn *in);
 /* Puts an instruction before the one at `at`, with a register of its own for what it makes: -1, no room or memory. The
  * load stays at hand. */

@@ -161,6 +161,25 @@ end
 
 if compare("random programs, as machine code and interpreted", "tests/simt/chosen.lua", run, t.brief and 10 or 40, 0.1) then return end
 
+---- inline PTX
+-- As Triton writes what a block does with one element: all threads load it, and those of a number below `least` store.
+t.test("all threads load what some of them store to", function()
+  local k = gpu.kernel [[
+__global__ void k(int *total, int n, int least, int *seen) {
+  int v;
+  asm volatile("ld.global.b32 %0, [%1];" : "=r"(v) : "l"(total));
+  v += n;
+  asm volatile("{ .reg .pred p; setp.lt.u32 p, %0, %3; @p st.global.b32 [%1], %2; }"
+    :: "r"(threadIdx.x), "l"(total), "r"(v), "r"(least) : "memory");
+  if (seen) seen[threadIdx.x] = v;
+}]]
+  local total, seen = gpu.zeros(1, "int32"), gpu.zeros(64, "int32")
+  t.eq(#gpu.check(function() k(1, 64)(total, 5, 1, nil) end), 0)
+  t.eq(total[1], 5)
+  t.eq(gpu.check(function() k(1, 64)(total, 5, 33, nil) end)[1].kind, "race") -- thread 32 reads what thread 0 writes
+  t.eq(gpu.check(function() k(1, 64)(total, 5, 1, seen) end)[1].kind, "race") -- all keep what they have read
+end)
+
 t.test("random programs: who wants a value reads it", function()
   local first = tonumber(arg[2] or os.getenv "LUNARRAY_SEED") or 1
   for seed = first, first + (tonumber(arg[3]) or (t.brief and 10 or 40)) - 1 do

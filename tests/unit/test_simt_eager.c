@@ -99,6 +99,8 @@ static const char *const statements[] = {
     "st.global.u32 [%out+60], $r;",
 };
 
+#define ASM(text) "\n// begin inline asm\n" text "\n// end inline asm\n"
+
 /* What is chosen of what is loaded here, as compilers write it. */
 static const char *const chosen[] = {
     "ld.shared.u32 $T, [$V]; selp.b32 $R, $t, $N, $p;",
@@ -112,6 +114,11 @@ static const char *const chosen[] = {
     "ld.shared.u32 $T, [$V]; setp.gt.s32 $Q, $r, $N; selp.b32 $T, $t, %r9, $q; mov.u32 %r9, $u;",
     "ld.shared.u32 $T, [$V]; sub.s32 %x, $r, $N; shr.s32 $T, %x, 31; and.b32 $R, $u, $t;",
     "ld.shared.u32 $T, [$V]; sub.s32 $T, $r, $r; shr.u32 %x, $u, 31; and.b32 $R, $t, %x;",
+    "ld.shared.u32 $T, [$V]; add.s32 $T, $t, $r; @$p st.shared.u32 [$V], $r;",
+    /* in inline PTX, all threads at one place */
+    ASM("ld.shared.u32 $T, [%v+4];") "add.s32 $T, $t, $r; setp.eq.s32 $Q, $r, $N; @$q st.shared.u32 [v+4], $u;",
+    ASM("mov.u32 $R, 0; ld.shared.u32 $R, [%v+8];") "@!$p st.shared.u32 [%v+12], $r;",
+    ASM("ld.shared.u32 $T, [%v];") "selp.b32 $R, $t, $N, $p; @$p red.shared.add.u32 [%v+20], $t;",
 };
 
 static void block(struct gen *g);
@@ -172,10 +179,10 @@ static void write_program(struct gen *g, uint64_t seed)
     gen_put(
         g,
         ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 out)\n{\n"
-        ".reg .b32 %%r<10>, %%i<8>, %%t<800>, %%x, %%y; .reg .b64 %%out, %%w; .reg .pred %%p<5>, %%q<800>, %%again<200>;\n"
+        ".reg .b32 %%r<10>, %%i<8>, %%t<800>, %%x, %%y, %%v; .reg .b64 %%out, %%w; .reg .pred %%p<5>, %%q<800>, %%again<200>;\n"
         ".shared .align 4 .u32 a; .shared .align 4 .u32 b; .shared .align 4 .u32 c; .shared .align 4 .u32 d;\n"
         ".shared .align 16 .b8 v[32];\n"
-        "mov.u32 %%r0, %%tid.x; ld.param.u64 %%out, [out]; mul.wide.u32 %%w, %%r0, 64; add.u64 %%out, %%out, %%w;\n");
+        "mov.u32 %%v, v; mov.u32 %%r0, %%tid.x; ld.param.u64 %%out, [out]; mul.wide.u32 %%w, %%r0, 64; add.u64 %%out, %%out, %%w;\n");
     for (int k = 1; k < 10; k++)
         gen_put(g, "mul.lo.u32 %%r%d, %%r0, %u; rem.u32 %%r%d, %%r%d, 13;\n", k, 3 + k * k, k, k);
     for (int k = 0; k < 5; k++) gen_put(g, "setp.lt.u32 %%p%d, %%r%d, %u;\n", k, k + 1, 3 + gen_random(g, 8));
