@@ -509,6 +509,13 @@ size_t kn_even_grain(size_t n, size_t least)
 
 enum rt_status kn_host_run(const struct kn_program *p, const struct rt_array *out, struct rt_error *e)
 {
+    struct rt_array room;
+    if (kn_turned_room(p, out, &room)) {
+        enum rt_status status = kn_host_run(p, &room, e);
+        if (status == RT_OK) status = kn_host_copy(out, &room, e);
+        rt_array_release(&room);
+        return status;
+    }
     struct kn_run r; /* of some kilobytes, which need no zeros */
     struct kn_tiles tiles;
     _Alignas(64) char stack[STACK_SCRATCH];

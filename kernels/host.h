@@ -145,6 +145,10 @@ bool kn_tiles_choose(struct kn_plan *plan, struct kn_tiles *t);
 /* `alone`: r has scratch memory for one worker. */
 void kn_tiles_run(struct kn_tiles *t, struct kn_run *r, bool alone);
 
+/* Where a program's leaves all lie in one order that is not the result's, and that is small enough to be turned when it
+ * has been computed: *room becomes an array for it, like out, that lies as they do. */
+bool kn_turned_room(const struct kn_program *p, const struct rt_array *out, struct rt_array *room);
+
 /* Whether a run is of one operation over rows that its operands have side by side or one element for, and then that
  * run. */
 bool kn_broadcast_choose(const struct kn_run *r);

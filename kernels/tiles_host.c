@@ -1,17 +1,19 @@
-/* Programs over leaves that run along another axis than the output, tile by tile: each of their cache lines is read
- * once and turned into rows, over which the loops then go as over any others. */
+/* Programs over leaves that run along another axis than the output. Where all of them do in the same way, the result is
+ * computed as they lie, and then turned; else they go tile by tile: each of their cache lines is read once and turned
+ * into rows, over which the loops then go as over any others. */
 #include <stdlib.h>
 #include "kernels/host.h"
 #include "runtime/interrupt.h"
 #include "runtime/threads.h"
 
-#define WIDEST       512  /* columns of a tile at most, so that what is turned fits the second-level cache, */
-#define WIDEST_BYTES 2048 /* or more, up to as many bytes: rows of small elements that are short cost mostly calls */
-#define LEAST        128  /* columns from which on turning is worth a call of the loops for each row, */
-                          /* unless whole rows of a tile are one block */
-#define SMALLEST 1024     /* elements from which on tiles are worth choosing */
-#define SHORT    1024     /* bytes of a row up to which a call of the loops for it is worth sparing */
-#define ODD      KN_LINE  /* bytes between rows that keep them off each other's cache sets */
+#define WIDEST       512   /* columns of a tile at most, so that what is turned fits the second-level cache, */
+#define WIDEST_BYTES 2048  /* or more, up to as many bytes: rows of small elements that are short cost mostly calls */
+#define LEAST        128   /* columns from which on turning is worth a call of the loops for each row, */
+                           /* unless whole rows of a tile are one block */
+#define SMALLEST 1024      /* elements from which on tiles are worth choosing */
+#define SHORT    1024      /* bytes of a row up to which a call of the loops for it is worth sparing */
+#define ODD      KN_LINE   /* bytes between rows that keep them off each other's cache sets */
+#define TURNED   (4 << 20) /* bytes of a result that the cache keeps until it is turned */
 
 /* Neighbours along the last axis lie in lines of their own, and those along `axis` in one. */
 static bool lies_across(const struct kn_plan *plan, int leaf, int axis)
@@ -147,4 +149,58 @@ void kn_tiles_run(struct kn_tiles *t, struct kn_run *r, bool alone)
     t->run = r;
     const int64_t grain = alone ? items : each >= KN_GRAIN ? 1 : KN_GRAIN / each;
     rt_parallel_for((size_t)items, (size_t)grain, run_piece, t);
+}
+
+/* The first of a program's leaves that is more than one value, where all others of those lie as it does, in another
+ * order than row-major, and where all have more bytes together than the result; else NULL. */
+static const struct rt_array *alike(const struct kn_program *p, const struct rt_array *out)
+{
+    const struct rt_array *first = NULL;
+    size_t bytes = 0;
+    for (int i = 0; i < p->leaves; i++) {
+        const struct rt_array *a = p->arrays[i];
+        if (rt_array_size(a) == 1) continue;
+        if (!rt_array_same_shape(a, out)) return NULL;
+        if (!first) first = a;
+        for (int axis = 0; axis < a->ndim; axis++)
+            if (a->shape[axis] > 1 && a->strides[axis] != first->strides[axis]) return NULL;
+        bytes += rt_dtypes[a->dtype].size;
+    }
+    return first && bytes > rt_dtypes[out->dtype].size && !rt_array_contiguous(first) ? first : NULL;
+}
+
+/* The axes from the one with the largest stride on; false where the elements have gaps between them, or go backwards.
+ */
+static bool order_axes(const struct rt_array *a, int *axes)
+{
+    for (int i = 0; i < a->ndim; i++) {
+        int j = i;
+        for (; j > 0 && a->strides[axes[j - 1]] < a->strides[i]; j--) axes[j] = axes[j - 1];
+        axes[j] = i;
+    }
+    int64_t expected = 1;
+    for (int i = a->ndim; i-- > 0;) {
+        if (a->shape[axes[i]] > 1 && a->strides[axes[i]] != expected) return false;
+        expected *= a->shape[axes[i]];
+    }
+    return true;
+}
+
+bool kn_turned_room(const struct kn_program *p, const struct rt_array *out, struct rt_array *room)
+{
+    const int64_t size = rt_array_size(out), bytes = size * (int64_t)rt_dtypes[out->dtype].size;
+    if (out->ndim < 2 || size < SMALLEST || bytes > TURNED || !rt_array_contiguous(out)) return false;
+    const struct rt_array *first = alike(p, out);
+    int axes[RT_MAX_DIMS], back[RT_MAX_DIMS];
+    int64_t shape[RT_MAX_DIMS];
+    if (!first || !order_axes(first, axes)) return false;
+    for (int i = 0; i < first->ndim; i++) {
+        shape[i] = first->shape[axes[i]];
+        back[axes[i]] = i;
+    }
+    struct rt_array whole;
+    if (rt_array_new(rt_array_device(out), out->dtype, first->ndim, shape, &whole, NULL) != RT_OK) return false;
+    const bool ok = rt_array_permute(&whole, back, room, NULL) == RT_OK;
+    rt_array_release(&whole);
+    return ok;
 }

@@ -1,5 +1,5 @@
 -- What runs along another axis than its result: copies and operations that go by tiles, whose last rows and columns are
--- parts of lines. Each row of a result is compared with the elements that belong there, as one axis, which no tile has.
+-- parts of lines, or, where all operands lie alike, are computed as they lie and then turned. Each row of a result is compared with the elements that belong there, as one axis, which no tile has.
 -- And reductions of what is not in order in memory, compared with those of contiguous copies.
 local t = dofile("tests/lua/test.lua")
 local test = t.every
@@ -26,6 +26,7 @@ local function each(x, row, what)
   agrees(x * row, x, function(v) return v * row end, what .. " and a row")
   local whole = x:clone()
   agrees(whole - x * 2, x, function(v, i) return whole[i] - v * 2 end, what .. " and what lies otherwise")
+  agrees(x:ne(row[1]), x, function(v) return v:ne(row[1]) end, what .. " compared")
 end
 
 test("turned matrices of all dtypes and shapes", function(device)
@@ -68,11 +69,17 @@ test("turned axes of more", function(device)
     local k = made(device, dtype, 21 * 33, 67):reshape(21, 33, 67)
     for _, order in ipairs { { 3, 2, 1 }, { 1, 3, 2 }, { 3, 1, 2 }, { 2, 3, 1 } } do
       local x = k:permute(table.unpack(order))
-      local copy, sum = x:clone(), x + 1
+      local other = (k * 3):permute(table.unpack(order))
+      gpu.evaluate(other)
+      local copy, sum, both = x:clone(), x + 1, x * 2 - other
+      local places = gpu.range(0, x.size - 1, 1, "int64", device):reshape(x.shape)
+      local before = x:le(places)
       for i = 1, x.shape[1] do
         for j = 1, x.shape[2] do
           local want = x[{ i, j }]:clone()
           assert(copy[{ i, j }]:equal(want) and sum[{ i, j }]:equal(want + 1), table.concat(order) .. dtype)
+          assert(both[{ i, j }]:equal(want * 2 - other[{ i, j }]:clone()), table.concat(order) .. dtype)
+          assert(before[{ i, j }]:equal(want:le(places[{ i, j }])), table.concat(order) .. dtype)
         end
       end
     end
