@@ -260,10 +260,14 @@ PARTED(mod_few_f32, MOD_F32, float, float, float, FEW_F32, to[i] = floored_fmod_
     }
 REMAINDERS(fmod_few_f64, FMOD_F64, fmod_f64)
 REMAINDERS(mod_few_f64, MOD_F64, floored_fmod_f64)
-#define FMOD_F32 fmod_few_f32
-#define FMOD_F64 fmod_few_f64
-#define MOD_F32  mod_few_f32
-#define MOD_F64  mod_few_f64
+PARTED(remainder_few_f32, REMAINDER_F32, float, float, float, FEW_F32, to[i] = nearest_f32(from[i], other[i]))
+REMAINDERS(remainder_few_f64, REMAINDER_F64, nearest_f64)
+#define FMOD_F32      fmod_few_f32
+#define FMOD_F64      fmod_few_f64
+#define MOD_F32       mod_few_f32
+#define MOD_F64       mod_few_f64
+#define REMAINDER_F32 remainder_few_f32
+#define REMAINDER_F64 remainder_few_f64
 
 /* The exponents that ops.def has in other ways: all of them have no digits but the leading one, as few others do. */
 #define SIMPLE(b)  (((b) == 2) | ((b) == -1) | ((b) == (__typeof__(b))0.5))

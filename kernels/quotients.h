@@ -9,26 +9,43 @@
 /* Remainders where the nearest quotient has few enough bits for its product with b to be exact: for float64 that with
  * b's first 27 bits and that with the others. So is every difference then. */
 #define FEW_BITS 0x1p24
-static inline double rest_f64(double x, double y)
+static inline double beside_f64(double x, double y)
 {
     double q = rint(x / y);
 #if defined __FMA__ /* which rounds once, and so does not round what is exact */
-    double r = __builtin_fma(-q, y, x);
+    return __builtin_fma(-q, y, x);
 #else
-    double high = double_of_bits(bits_of_double(y) >> 26 << 26), r = x - q * high - q * (y - high);
+    double high = double_of_bits(bits_of_double(y) >> 26 << 26);
+    return x - q * high - q * (y - high);
 #endif
-    return r < 0 ? r + y : r;
 }
 /* Of float32 the quotient is exact to an eighth: what is left is less than b and has b's digits. */
 #define FEW_BITS_F32 0x1p22f
+static inline float beside_f32(float x, float y)
+{
+    return __builtin_fmaf(-rintf(x / y), y, x);
+}
 static inline float fmod_f32(float a, float b)
 {
-    float x = fabsf(a), y = fabsf(b), r = __builtin_fmaf(-rintf(x / y), y, x);
+    float y = fabsf(b), r = beside_f32(fabsf(a), y);
     return copysignf(r < 0 ? r + y : r, a);
 }
 static inline double fmod_f64(double a, double b)
 {
-    return copysign(rest_f64(fabs(a), fabs(b)), a);
+    double y = fabs(b), r = beside_f64(fabs(a), y);
+    return copysign(r < 0 ? r + y : r, a);
+}
+/* Of a quotient that was rounded to a half, or past one, the multiple may be the next to the nearest; of one that is a
+ * half, which both have, it is the even one. */
+static inline float nearest_f32(float a, float b)
+{
+    float y = fabsf(b), r = beside_f32(fabsf(a), y), v = 2 * r > y ? r - y : 2 * r < -y ? r + y : r;
+    return rt_float_from_bits(rt_float_bits(v) ^ (rt_float_bits(a) & 0x80000000));
+}
+static inline double nearest_f64(double a, double b)
+{
+    double y = fabs(b), r = beside_f64(fabs(a), y), v = 2 * r > y ? r - y : 2 * r < -y ? r + y : r;
+    return double_of_bits(bits_of_double(v) ^ (bits_of_double(a) & (uint64_t)1 << 63));
 }
 
 /* Quotients of integers by the division of doubles. Of up to 51 bits no quotient is as near to the next whole number as

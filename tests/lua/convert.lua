@@ -32,6 +32,40 @@ for _, device in ipairs(t.devices()) do
     t.same(x:to("bool"):totable(), want)
   end)
 
+  -- Several at a time where all are small, else one by one: what is next to the limits stands alone and among others.
+  test("64-bit integers and floats", function()
+    local limits = { 0, 1, (1 << 24) + 1, (1 << 31) + 1, (1 << 32) - 1, (1 << 51) - 1, 1 << 51, (1 << 53) - 1, 1 << 53,
+      (1 << 53) + 1, (1 << 54) + 2, (1 << 54) + 3, (1 << 62) + 513, math.maxinteger }
+    local function unsigned(v) return v < 0 and (v >> 1 | v & 1) * 2.0 or v + 0.0 end
+    local function check(values)
+      local signed, without = gpu.array(values, "int64", device), gpu.array(values, "uint64", device)
+      local doubles, of_unsigned = signed:to("float64"):totable(), without:to("float64"):totable()
+      local floats = without:to("float32"):totable()
+      for i, v in ipairs(values) do
+        t.eq(doubles[i], v + 0.0)
+        t.eq(of_unsigned[i], unsigned(v))
+        if v >> 53 == 0 then t.eq(floats[i], (string.unpack("f", string.pack("f", v)))) end
+      end
+      local halves = {}
+      for i, v in ipairs(values) do halves[i] = math.abs(v) < 1 << 50 and v + (v < 0 and -0.5 or 0.5) or v + 0.0 end
+      local x = gpu.array(halves, "float64", device)
+      local back, back_unsigned = x:to("int64"):totable(), x:to("uint64"):totable()
+      local of_floats = x:to("float32"):to("uint64"):totable()
+      for i, v in ipairs(halves) do
+        local float = string.unpack("f", string.pack("f", v))
+        t.eq(back[i], v >= 2.0 ^ 63 and math.maxinteger or (math.modf(v)) | 0)
+        t.eq(back_unsigned[i], v >= 2.0 ^ 63 and math.mininteger or v > 0 and (math.modf(v)) | 0 or 0)
+        t.eq(of_floats[i], float >= 2.0 ^ 63 and math.mininteger or float > 0 and (math.modf(float)) | 0 or 0)
+      end
+    end
+    for _, v in ipairs(limits) do
+      for _, w in ipairs { v, -v, ~v } do
+        check { w, w, w, w, w }
+        check { 1, 2, w, 3, 4, 5, 6, 7 }
+      end
+    end
+  end)
+
   test("floats to integers cut off and saturate", function()
     local x = gpu.array({ 1.9, -1.9, 0 / 0, 1e30, -1e30, 200.5 }, "float64", device)
     t.same(x:to("int32"):totable(), { 1, -1, 0, 2147483647, -2147483648, 200 })

@@ -404,6 +404,43 @@ for _, device in ipairs(t.devices()) do
     t.eq(1 / gpu.array({ -4 }, "float32", device):fmod(2)[1], -1 / 0)
   end)
 
+  -- From the remainders of C's fmod, which are exact, by the divisor and by its double, which tells whether the quotient
+  -- is odd.
+  test("remainders beside the nearest multiple", function()
+    local function nearest(a, b)
+      local rest, odd = math.fmod(a, b), math.abs(math.fmod(a, 2 * b)) >= math.abs(b)
+      local twice, size = 2 * math.abs(rest), math.abs(b)
+      if twice < size or (twice == size and not odd) then return rest end
+      return a < 0 and rest + size or rest - size
+    end
+    local function check(x, y)
+      local rests = x:remainder(y)
+      for i = 1, #x do
+        local want, got = nearest(x[i], y[i]), rests[i]
+        if got ~= want or 1 / got ~= 1 / want then
+          error(("the remainder of %a by %a in %s: %a, not %a"):format(x[i], y[i], x.dtype, got, want))
+        end
+      end
+    end
+    gpu.seed(5)
+    local n = 600
+    for _, dtype in ipairs { "float32", "float64" } do
+      for _, scale in ipairs { 1, 1e3, 1e12 } do
+        local x = gpu.random.normal(0, scale, n, dtype, device)
+        check(x, gpu.random.normal(0, 1, n, dtype, device))
+      end
+      local y = gpu.random.integers(1, 99, n, device):to(dtype) * gpu.where(gpu.rand(n, device):gt(0.5), 1, -1):to(dtype)
+      local halves = (gpu.random.integers(-999, 999, n, device):to(dtype) + 0.5) * y
+      for _, x in ipairs { halves, halves:nextafter(1 / 0), halves:nextafter(-1 / 0), (halves * 2):round() } do
+        check(x, y)
+        check(x / 3, y / 3)
+      end
+    end
+    t.eq(1 / gpu.array({ -4 }, "float32", device):remainder(2)[1], -1 / 0)
+    t.eq(gpu.array({ 5 }, "float32", device):remainder(1 / 0)[1], 5)
+    assert(gpu.array({ 1 / 0, 1 }, "float64", device):remainder(gpu.array({ 2, 0 }, "float64", device)):isnan():all())
+  end)
+
   test("quotients and remainders of uint64", function()
     local function divide(a, b) -- of unsigned numbers
       if b == 0 then return 0 end
