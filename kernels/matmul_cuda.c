@@ -1,5 +1,5 @@
-/* Matrix products as generated CUDA C: tiles of 64 x 64 in shared memory, 4 x 4 elements of the product in each thread.
- */
+/* Matrix products as generated CUDA C: tiles of 64 x 64 in shared memory, 4 x 4 elements of the product in each thread;
+ * a long row times a column, of which one element of a tile is made, as a sum of products. */
 #include "kernels/generate.h"
 #include "kernels/matmul.h"
 
@@ -57,9 +57,57 @@ static void write_matmul(const void *context, struct kn_text *t)
     kn_put(t, "}\n}\n}\n}\n");
 }
 
+/* Elements of a row for which one block alone would take longer than another kernel does to compile. */
+#define LONG 4096
+
+/* An operand with an axis for each of the batches, one for the rows or columns that there are several of, and the one
+ * that is summed up (borrowed). */
+static struct rt_array lines_of(const struct kn_product *p, const struct rt_array *a, const int64_t *batch,
+                                int64_t line, int64_t step)
+{
+    struct rt_array out = *a;
+    out.ndim = p->batch_ndim + 2;
+    for (int d = 0; d < p->batch_ndim; d++) {
+        out.shape[d] = p->batch_shape[d];
+        out.strides[d] = batch[d];
+    }
+    out.shape[out.ndim - 2] = p->rows * p->columns;
+    out.strides[out.ndim - 2] = line;
+    out.shape[out.ndim - 1] = p->inner;
+    out.strides[out.ndim - 1] = step;
+    return out;
+}
+
+/* Products are not rounded to 16 bits before they are added, as they are not in tiles. */
+static enum rt_status sum_products(const struct kn_product *p, const struct rt_array *a, const struct rt_array *b,
+                                   const struct rt_array *out, struct rt_error *e)
+{
+    struct rt_array x = lines_of(p, a, p->a_batch, p->columns == 1 ? p->a_stride[0] : 0, p->a_stride[1]);
+    struct rt_array y = lines_of(p, b, p->b_batch, p->columns == 1 ? 0 : p->b_stride[1], p->b_stride[0]);
+    const struct rt_array *operands[] = {&x, &y};
+    struct rt_array sums = {0}, flat = {0};
+    struct kn_program product;
+    enum rt_status status = RT_OK;
+    int args[2], node;
+    kn_program_start(&product);
+    for (int i = 0; i < 2 && status == RT_OK; i++) {
+        status = kn_program_array(&product, operands[i], &args[i], e);
+        if (status == RT_OK)
+            status = kn_program_convert(&product, args[i], kn_classes[kn_class_of(p->dtype)].dtype, &args[i], e);
+    }
+    if (status == RT_OK) status = kn_program_op(&product, KN_MUL, args, &node, e);
+    if (status == RT_OK) status = kn_program_reduce(&product, KN_SUM, 1u << (x.ndim - 1), false, &sums, e);
+    if (status == RT_OK) status = rt_array_reshape(&sums, out->ndim, out->shape, &flat, e);
+    if (status == RT_OK) status = kn_copy(out, &flat, e);
+    rt_array_release(&flat);
+    rt_array_release(&sums);
+    return status;
+}
+
 enum rt_status kn_matmul_cuda(const struct kn_product *p, const struct rt_array *a, const struct rt_array *b,
                               const struct rt_array *out, struct rt_error *e)
 {
+    if (p->inner >= LONG && (p->rows == 1 || p->columns == 1)) return sum_products(p, a, b, out, e);
     const uint8_t key[] = {'m', (uint8_t)p->dtype, (uint8_t)p->batch_ndim};
     const int64_t *const batch[] = {p->batch_shape, p->a_batch, p->b_batch};
     int64_t across = (p->columns + 63) / 64, each = (p->rows + 63) / 64 * across, tiles = each * p->batches;

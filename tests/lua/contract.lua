@@ -377,4 +377,24 @@ t.every("products of vectors whose elements lie apart", function(device)
   end
 end)
 
+-- Products wrap around as they do in short rows, and those of 16 bits are rounded once.
+t.every("long rows times columns, side by side, apart and in batches", function(device)
+  local n, all = 5000, { "int8", "int32", "uint32", "uint64", "float16", "bfloat16", "float32", "complex64" }
+  for _, dtype in ipairs(t.compiles(device) and { "int8", "uint32", "bfloat16", "complex64" } or all) do
+    local function numbers(m, k) return (gpu.range(1, m * n, "int64", device) % k):to(dtype):reshape(m, n) end
+    local exact = dtype:find "int" and "int64" or dtype == "complex64" and dtype or "float64"
+    local function sums(a, b) return (a:to(exact) * b:to(exact)):sum(-1):to(dtype) end
+    local a, b, v = numbers(3, 7), numbers(3, 5), numbers(1, 3)[1]
+    -- Each product rounded by itself would give other sums.
+    if dtype == "bfloat16" then a, b, v = a * 0 + 139 / 128, b * 0 + 143 / 128, v * 0 + 131 / 128 end
+    assert(gpu.matmul(a, v):equal(sums(a, v)), dtype)
+    assert(gpu.matmul(v, b.T):equal(sums(b, v)), dtype)
+    assert(gpu.matmul(v, b.T:clone()):equal(sums(b, v)), dtype)
+    assert(gpu.matmul(a:reshape(3, 1, n), b:reshape(3, n, 1)):equal(sums(a, b):reshape(3, 1, 1)), dtype)
+    local apart = numbers(6, 7)[{ { 1, 6, 2 } }]
+    assert(gpu.matmul(apart, v):equal(sums(apart, v)), dtype)
+    assert(gpu.full({ 1 }, a[2]:dot(v), dtype, device):equal(sums(a[{ { 2 } }], v)), dtype)
+  end
+end)
+
 t.done()
