@@ -239,8 +239,8 @@ def test_first_line_for_the_system(folder):
 
 
 # Of many shapes, devices or compilations: they take long, and none of their lines is read in another way than those of the others.
-LONG = {"broadcast", "kernel", "kernel_hints", "large", "lazy", "memory", "narrow", "ops", "order", "profile", "random", "rearrange",
-        "reduce", "scan", "signal", "small", "sort", "sums", "test", "turned"}
+LONG = {"broadcast", "complex", "divisors", "gather", "kernel", "kernel_hints", "large", "lazy", "memory", "narrow", "ops", "order", "profile",
+        "random", "rearrange", "reduce", "scan", "signal", "small", "sort", "sums", "test", "turned"}
 SCRIPTS = sorted(p.stem for p in pathlib.Path("tests/lua").glob("*.lua") if p.stem not in LONG)
 
 
