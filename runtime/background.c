@@ -13,9 +13,17 @@ static struct {
     bool registered, started, stopping, busy;
 } background = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
+static _Thread_local bool works;
+
+bool rt_in_background(void)
+{
+    return works;
+}
+
 static void *work(void *unused)
 {
     (void)unused;
+    works = true;
     pthread_mutex_lock(&background.lock);
     while (!background.stopping) {
         struct rt_job *job = background.first;

@@ -16,6 +16,8 @@ struct rt_job {
 
 /* False when there is no thread and none could be started: then the job is not taken. Thread-safe. */
 bool rt_background(struct rt_job *job);
+/* Whether this is that thread. */
+bool rt_in_background(void);
 /* Returns when all jobs so far have been run. Thread-safe. */
 void rt_background_wait(void);
 /* Awaits the job that runs; the others stay until there is a new one. Thread-safe. */

@@ -4,13 +4,16 @@
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "runtime/background.h"
 #include "runtime/cache.h"
 #include "runtime/compile.h"
 #include "runtime/guard.h"
+#include "runtime/interrupt.h"
 #include "runtime/kernel.h"
 #include "runtime/lend.h"
 #include "runtime/memory.h"
@@ -40,6 +43,7 @@ static struct {
     ENTRIES(X)
 #undef X
 } nvrtc;
+static __typeof__(nvrtcSetFlowCallback) *set_flow_callback; /* NULL before NVRTC 12.8 */
 static bool opened;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -75,6 +79,7 @@ static enum rt_status open_entries(struct rt_error *e)
     if (!nvrtc.name) return RT_MISSING;
     ENTRIES(X)
 #undef X
+    set_flow_callback = (__typeof__(set_flow_callback))rt_library_symbol(l, "nvrtcSetFlowCallback", NULL);
     open_builtins(l);
     opened = true;
     return RT_OK;
@@ -275,11 +280,23 @@ struct compiling {
     int count;
     const char *const *options;
     nvrtcResult result;
+    bool waited_for; /* by the session, that an interrupt is for */
+    atomic_bool stopped;
 };
+
+/* Whether to stop, which NVRTC asks for on threads of its own, too. Once it is told to, it is told so to its end. */
+static int wants_end(void *context, void *unused)
+{
+    struct compiling *c = context;
+    (void)unused;
+    if (c->waited_for && rt_interrupted()) atomic_store(&c->stopped, true);
+    return atomic_load(&c->stopped);
+}
 
 static void compile_program(void *context)
 {
     struct compiling *c = context;
+    if (set_flow_callback) set_flow_callback(c->program, wants_end, c);
     c->result = nvrtc.CompileProgram(c->program, c->count, c->options);
 }
 
@@ -304,13 +321,13 @@ static enum rt_status compile_with(const struct rt_nvrtc_job *job, const char *c
     if (status != RT_OK) return status;
     double start = rt_now_ms();
     rt_lend();
-    struct compiling c = {program, (int)count, options, NVRTC_ERROR_INTERNAL_ERROR};
+    struct compiling c = {program, (int)count, options, NVRTC_ERROR_INTERNAL_ERROR, !rt_in_background(), false};
     out->fault = compile_guarded(&c);
     rt_lend_end();
     if (out->fault) return RT_COMPILE;
     out->milliseconds = rt_now_ms() - start;
     out->compiled = c.result == NVRTC_SUCCESS;
-    status = take_log(program, out, e);
+    status = c.result == NVRTC_ERROR_CANCELLED ? rt_fail(e, RT_INTERRUPTED, "interrupted") : take_log(program, out, e);
     if (status == RT_OK && !out->compiled && !*out->log) status = refused(c.result, "NVRTC", e);
     if (status == RT_OK && out->compiled) status = take_ptx(program, out, e);
     if (status == RT_OK && out->compiled && job->want_cubin) status = take_cubin(program, out, e);

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include "runtime/cache.h"
 #include "runtime/compile.h"
+#include "runtime/interrupt.h"
 #include "runtime/kernel.h"
 #include "runtime/library.h"
 #include "runtime/memory.h"
@@ -256,6 +257,20 @@ TEST(a_program_and_its_entry)
     CHECK_STR(p->entries[0].params[1].name, "a");
     CHECK_INT(p->entries[0].params[2].offset, 8);
     rt_program_free(p);
+}
+
+TEST(an_interrupt_ends_a_compilation)
+{
+    own_cache();
+    struct rt_device *d = simt();
+    struct rt_source s = source_of(SCALE);
+    struct rt_error e = {0};
+    rt_interrupt();
+    CHECK(!rt_compile(d, &s, &e));
+    CHECK_STR(e.text, "interrupted");
+    rt_error_clear(&e);
+    rt_interrupt_clear();
+    rt_program_free(compiled(d, &s));
 }
 
 TEST(the_mark_at_a_files_beginning_is_no_part_of_the_source)
