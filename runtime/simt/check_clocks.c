@@ -275,7 +275,7 @@ void simt_clocks_seen(const struct block *b, unsigned thread, struct seen_set **
     uint64_t *items = find ? simt_clocks_allocated(b, rt_alloc((entries(b) + cluster->size) * sizeof *items)) : NULL;
     size_t n = 0;
     for (uint32_t rank = 0; items && rank < cluster->size; rank++) add_block(c, cluster->members[rank], items, &n);
-    if (n) simt_seen_add(b->check, &c->said, items, simt_seen_sort(items, n));
+    if (n) simt_seen_add(b->check, &c->said, items, simt_items_sort(items, n));
     if (c) simt_seen_join(b->check, to, c->said);
     free(items);
 }

@@ -78,7 +78,7 @@ void simt_reach_seen(const struct block *b, struct seen_set **to)
     for (uint32_t rank = 0; rank < b->worker->cluster->size; rank++)
         if (b->reach->met[rank])
             items[n++] = seen_item(record_block(member(b, rank)->id), SEEN_BLOCK, 0, b->reach->met[rank]);
-    simt_seen_add(b->check, to, items, simt_seen_sort(items, n));
+    simt_seen_add(b->check, to, items, simt_items_sort(items, n));
 }
 
 void simt_reach_times(const struct block *b, uint32_t *met)

@@ -129,8 +129,8 @@ struct simt_check {
     pthread_mutex_t scoped_lock;
     struct table scoped_words; /* of global memory */
     _Atomic uint64_t *spots;   /* where something was released, by number: check_strong.c; NULL: nothing is */
-    _Atomic uint32_t seen_work, seen_wide; /* check_seen.c */
-    _Atomic bool coarse;                   /* order goes by numbers from now on */
+    _Atomic uint32_t seen_work, seen_wide, seen_apart; /* check_seen.c */
+    _Atomic bool coarse;                               /* order goes by numbers from now on */
     /* releases: by an atomic or volatile write behind a fence */
     _Atomic uint64_t releases;
     _Atomic uint64_t *objects;  /* by object: the last release there; NULL: nothing is released */

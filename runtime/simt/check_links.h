@@ -5,9 +5,18 @@
 
 #include "runtime/simt/check_order.h"
 
+#define THREAD_SHIFT   (TIME_BITS + SEEN_OBJECT_BITS)
+#define BLOCK_SHIFT    (THREAD_SHIFT + SEEN_WHO_BITS)
 #define SEEN_KEY(item) ((item) >> TIME_BITS)
 #define SEEN_TIMES     ((UINT64_C(1) << TIME_BITS) - 1)
-#define LINK_BYTES     64 /* that links begin at multiples of, and more than the items that come to one */
+
+/* ---- check_items.c; items in order, as simt_items_sort puts them ---- */
+/* Two lists become one, without what it says otherwise; how many items it has. */
+uint32_t simt_items_merge(const uint64_t *a, size_t n, const uint64_t *b, size_t m, uint64_t *to);
+/* The time that n items have for a key; 0: none. */
+uint32_t simt_items_time(const uint64_t *items, size_t n, uint64_t key);
+
+#define LINK_BYTES 64 /* that links begin at multiples of, and more than the items that come to one */
 struct link { /* items to which others may come: a set is its address and, in that's lowest bits, how many count */
     _Atomic uint32_t holders;
     _Atomic uint32_t used; /* items that are there */

@@ -22,16 +22,18 @@ void simt_seen_hold(struct seen_set **at, struct seen_set *s);
 void simt_seen_let_go(struct seen_set **at);
 /* The same of n, `apart` bytes from one to the next: fewer atomics for those that held one set. NULL: none. */
 void simt_seen_hold_all(struct seen_set **at, size_t apart, unsigned n, struct seen_set *s);
-/* *to comes to say what n items say, or another set; those are in order, as simt_seen_sort puts them. */
+/* *to comes to say what n items say, or another set; those are in order, as simt_items_sort puts them. */
 void simt_seen_add(struct simt_check *c, struct seen_set **to, const uint64_t *items, size_t n);
 /* The same of at least one item, none of which it says. */
 void simt_seen_extend(struct simt_check *c, struct seen_set **to, const uint64_t *items, size_t n);
 void simt_seen_join(struct simt_check *c, struct seen_set **to, struct seen_set *more);
-/* By keys, the latest of each; how many are left. */
-size_t simt_seen_sort(uint64_t *items, size_t n);
 /* Does it say so of what the record tells: in general, or as a strong access to the object? 0: in general. `near`:
  * false may mean that this takes longer to find out. */
 bool simt_seen_has(struct simt_check *c, struct seen_set *s, record r, unsigned object, bool near);
+
+/* ---- check_items.c ---- */
+/* By keys, the latest of each; how many are left. */
+size_t simt_items_sort(uint64_t *items, size_t n);
 
 /* ---- check_order.c ---- */
 struct behind {                /* its last fence, of a reach */

@@ -15,21 +15,21 @@
 #include "runtime/simt/check_links.h"
 #include "runtime/simt/check_table.h"
 
-#define THREAD_SHIFT (TIME_BITS + SEEN_OBJECT_BITS)
-#define BLOCK_SHIFT  (THREAD_SHIFT + SEEN_WHO_BITS)
-#define FEW          8   /* items of a set that needs no link */
-#define SMALL        32  /* items of sets that cost nothing to copy */
-#define MOST_SMALL   64  /* likewise, if each may be there twice */
-#define NEAR         3   /* links that are looked at where an answer may be left open */
-#define FAR          256 /* and where it may not */
-#define DEEP         64  /* links upon each other of which a list is made, if they and those joined are not more */
-#define LEAST_DEEP   24  /* the same where the list below is short */
-#define MOST_SETS    512 /* than these, */
-#define FEW_SETS     128 /* or these, when that */
-#define MOST_WIDE    8   /* has been so often in the launch */
-#define MOST_WORK    (1u << 24) /* items that a launch may copy in larger sets */
-#define MOST_ROOM    62
-#define LEAST_ROOM   4
+#define FEW        8          /* items of a set that needs no link */
+#define SMALL      32         /* items of sets that cost nothing to copy */
+#define MOST_SMALL 64         /* likewise, if each may be there twice */
+#define MOST_ALIKE 1200       /* items of sets that are copied, too, in launches */
+#define MOST_APART 64         /* where fewer than so many of these said something of others each */
+#define NEAR       3          /* links that are looked at where an answer may be left open */
+#define FAR        256        /* and where it may not */
+#define DEEP       64         /* links upon each other of which a list is made, if they and those joined are not more */
+#define LEAST_DEEP 24         /* the same where the list below is short */
+#define MOST_SETS  512        /* than these, */
+#define FEW_SETS   128        /* or these, when that */
+#define MOST_WIDE  8          /* has been so often in the launch */
+#define MOST_WORK  (1u << 24) /* items that a launch may copy in larger sets */
+#define MOST_ROOM  62
+#define LEAST_ROOM 4
 
 /* ---- holders ---- */
 static void drop(struct seen_set *s, struct link **gone)
@@ -91,80 +91,6 @@ void simt_seen_hold_all(struct seen_set **at, size_t apart, unsigned n, struct s
     if (s) let_go_of(s, n - new);
 }
 
-/* ---- items in order ---- */
-/* Does the item say something of all its block? */
-static bool is_of_block(uint64_t item)
-{
-    return (item >> THREAD_SHIFT) % (1u << SEEN_WHO_BITS) == SEEN_BLOCK;
-}
-
-/* Is it said by an item before it: of its block, or of its thread? */
-struct prior {
-    uint64_t of_block, of_thread;
-};
-static bool is_said(struct prior *p, uint64_t item)
-{
-    if (item >> BLOCK_SHIFT == p->of_block >> BLOCK_SHIFT && (item & SEEN_TIMES) <= (p->of_block & SEEN_TIMES))
-        return true;
-    if (item >> THREAD_SHIFT == p->of_thread >> THREAD_SHIFT && (item & SEEN_TIMES) <= (p->of_thread & SEEN_TIMES))
-        return true;
-    if ((item >> TIME_BITS) % (1u << SEEN_OBJECT_BITS)) return false;
-    p->of_thread = item;
-    if (is_of_block(item)) p->of_block = item;
-    return false;
-}
-
-/* Two lists become one; how many items it has. */
-static uint32_t merge(const uint64_t *a, size_t n, const uint64_t *b, size_t m, uint64_t *to)
-{
-    struct prior p = {0};
-    uint32_t count = 0;
-    for (size_t i = 0, j = 0; i < n || j < m;) {
-        uint64_t x = i < n ? a[i] : UINT64_MAX, y = j < m ? b[j] : UINT64_MAX, item = x < y ? x : y;
-        if (i < n && j < m && SEEN_KEY(x) == SEEN_KEY(y)) {
-            item = x < y ? y : x;
-            i++, j++;
-        } else if (item == x && i < n) {
-            i++;
-        } else {
-            j++;
-        }
-        if (!is_said(&p, item)) to[count++] = item;
-    }
-    return count;
-}
-
-size_t simt_seen_sort(uint64_t *items, size_t n)
-{
-    static const unsigned gaps[] = {701, 301, 132, 57, 23, 10, 4, 1}; /* Ciura's, of Shell's sort */
-    size_t kept = 0;
-    for (unsigned g = 0; g < sizeof gaps / sizeof *gaps; g++)
-        for (size_t k = gaps[g], at; k < n; k++) {
-            uint64_t item = items[k];
-            for (at = k; at >= gaps[g] && items[at - gaps[g]] > item; at -= gaps[g]) items[at] = items[at - gaps[g]];
-            items[at] = item;
-        }
-    for (size_t k = 0; k < n; k++) {
-        if (kept && SEEN_KEY(items[kept - 1]) == SEEN_KEY(items[k])) kept--;
-        items[kept++] = items[k];
-    }
-    return kept;
-}
-
-/* The time that n items have for a key; 0: none. */
-static uint32_t time_of(const uint64_t *items, size_t n, uint64_t key)
-{
-    size_t low = 0, high = n;
-    while (low < high) {
-        size_t k = (low + high) / 2;
-        if (SEEN_KEY(items[k]) < key)
-            low = k + 1;
-        else
-            high = k;
-    }
-    return low < n && SEEN_KEY(items[low]) == key ? (uint32_t)(items[low] & SEEN_TIMES) : 0;
-}
-
 /* ---- what a set says ---- */
 struct sought { /* an item of one of the keys, of a later time */
     uint64_t keys[3];
@@ -178,7 +104,7 @@ static bool says_itself(const struct seen_set *s, const struct sought *x)
     uint32_t n = count_of(s);
     bool found = false;
     if (k->count > FEW) {
-        for (unsigned j = 0; !found && j < x->count; j++) found = x->time < time_of(k->items, n, x->keys[j]);
+        for (unsigned j = 0; !found && j < x->count; j++) found = x->time < simt_items_time(k->items, n, x->keys[j]);
         return found;
     }
     while (!found && n-- > 0) {
@@ -371,7 +297,8 @@ static struct link *list_of(struct simt_check *c, const struct gathering *g)
         memcpy(others + n, link_of(g->sets[k])->items, count_of(g->sets[k]) * sizeof *others);
         n += count_of(g->sets[k]);
     }
-    if (list) list->count = merge(link_of(most)->items, in_order, others, simt_seen_sort(others, n), list->items);
+    if (list)
+        list->count = simt_items_merge(link_of(most)->items, in_order, others, simt_items_sort(others, n), list->items);
     if (others != few) free(others);
     return list;
 }
@@ -453,7 +380,7 @@ static void copy(struct simt_check *c, struct seen_set **to, const uint64_t *ite
     const struct link *was = link_of(*to);
     struct link *k = new_link(c, n + (was ? was->count : 0), NULL, NULL);
     if (!k) return;
-    k->count = merge(was ? was->items : items, was ? was->count : 0, items, n, k->items);
+    k->count = simt_items_merge(was ? was->items : items, was ? was->count : 0, items, n, k->items);
     if (was && k->count == was->count && !memcmp(k->items, was->items, k->count * sizeof *k->items)) {
         free(k->memory);
         return;
@@ -511,12 +438,12 @@ void simt_seen_add(struct simt_check *c, struct seen_set **to, const uint64_t *i
     if (count) simt_seen_extend(c, to, few ? new : items, count);
 }
 
-/* All that a set of at most MOST_SMALL items says, in order; how many. It is upon no two others: of such ones a list is
- * made. */
-static uint32_t collect(const struct seen_set *s, uint64_t to[MOST_SMALL])
+/* All that a set of at most MOST_ALIKE items says, in order; how many. It is upon no two others: those come to be only
+ * where sets of their size are no longer copied. */
+static uint32_t collect(const struct seen_set *s, uint64_t to[MOST_ALIKE])
 {
     const struct link *list = NULL;
-    uint64_t others[MOST_SMALL];
+    uint64_t others[MOST_ALIKE];
     size_t n = 0;
     for (const struct link *k; s; s = base_of(k)) {
         k = link_of(s);
@@ -525,14 +452,25 @@ static uint32_t collect(const struct seen_set *s, uint64_t to[MOST_SMALL])
         else
             for (uint32_t j = 0; j < count_of(s); j++) others[n++] = k->items[j];
     }
-    return merge(list ? list->items : others, list ? list->count : 0, others, simt_seen_sort(others, n), to);
+    return simt_items_merge(list ? list->items : others, list ? list->count : 0, others, simt_items_sort(others, n),
+                            to);
 }
 
-/* Sets that cost little to copy. */
-static void join_small(struct simt_check *c, struct seen_set **to, struct seen_set *more)
+/* What is copied of larger sets is worth it where they say something of the same threads, as those do that come to a
+ * barrier of the grid again and again: else they would come to be made of ever more links, each of which says the same.
+ * Sets of which each says something of others, as where a thread awaits several, are better joined by a link. */
+static bool is_worth_copying(const struct simt_check *c, const struct seen_set *s, const struct seen_set *more)
 {
-    uint64_t was[MOST_SMALL], new[MOST_SMALL], both[2 * MOST_SMALL];
-    uint32_t n = collect(*to, was), m = collect(more, new), count = merge(was, n, new, m, both);
+    uint32_t size = size_of(s) + size_of(more);
+    return size <= MOST_SMALL ||
+           (size <= MOST_ALIKE && atomic_load_explicit(&c->seen_apart, memory_order_relaxed) < MOST_APART);
+}
+
+static void join_by_copy(struct simt_check *c, struct seen_set **to, struct seen_set *more)
+{
+    uint64_t was[MOST_ALIKE], new[MOST_ALIKE], both[2 * MOST_ALIKE];
+    uint32_t n = collect(*to, was), m = collect(more, new), count = simt_items_merge(was, n, new, m, both);
+    if (n + m > MOST_SMALL && count > later(n, m)) atomic_fetch_add(&c->seen_apart, 1);
     if (count == n && !memcmp(both, was, n * sizeof *was)) return;
     const bool all = is_list(more, SIZE_MAX) && count == m && !memcmp(both, new, m * sizeof *new);
     if (all) simt_seen_hold(to, more);
@@ -545,11 +483,11 @@ static void join_small(struct simt_check *c, struct seen_set **to, struct seen_s
     *to = set_of(k, 0);
 }
 
-/* Large sets, of which none is known to say all that the other does. */
-static void join_large(struct simt_check *c, struct seen_set **to, struct seen_set *more)
+/* Of large sets none is known to say all that the other does. */
+static void join_both(struct simt_check *c, struct seen_set **to, struct seen_set *more)
 {
-    if (size_of(*to) + size_of(more) <= MOST_SMALL) {
-        join_small(c, to, more);
+    if (is_worth_copying(c, *to, more)) {
+        join_by_copy(c, to, more);
         return;
     }
     struct link *k = new_link(c, LEAST_ROOM, *to, more);
@@ -578,7 +516,7 @@ void simt_seen_join(struct simt_check *c, struct seen_set **to, struct seen_set 
     } else if (few) {
         simt_seen_extend(c, to, new, n);
     } else {
-        join_large(c, to, more);
+        join_both(c, to, more);
     }
 }
 

@@ -90,7 +90,7 @@ static void change(struct simt_check *c, struct seen_set **sets, struct table_of
         break;
     default:
         for (size_t k = 0; k < n; k++) items[k] = draw(&tables[to], 1 + below(below(2) ? 6 : time));
-        simt_seen_add(c, &sets[to], items, simt_seen_sort(items, n));
+        simt_seen_add(c, &sets[to], items, simt_items_sort(items, n));
     }
     compare(c, sets[to], &tables[to], time);
     compare(c, sets[from], &tables[from], time);
@@ -138,6 +138,33 @@ TEST(a_set_knows_which_it_came_from)
 static record done_by(unsigned k)
 {
     return (record)(1 + k / 1000) << BLOCK_AT | (record)4 << TIME_AT | (record)(k % 1000) << THREAD_AT;
+}
+
+/* Blocks that come to a barrier of the grid by a counter, again and again: what a set is made of does not grow. */
+TEST(sets_that_are_joined_again_and_again_stay_small)
+{
+    enum { MEET = 100, TIMES = 30 };
+    struct simt_check *c = calloc(1, sizeof *c);
+    struct seen_set *knows[MEET] = {0}, *place = NULL;
+    for (uint32_t step = 1; step <= TIMES; step++) {
+        for (unsigned b = 0; b < MEET; b++) {
+            uint64_t items[2] = {seen_item(b + 1, SEEN_BLOCK, 0, 3 * step),
+                                 seen_item(b + 1, SEEN_THREAD, 7, 3 * step + 1)};
+            simt_seen_join(c, &knows[b], place); /* that it reads what it adds to */
+            simt_seen_add(c, &knows[b], items, 2);
+            simt_seen_join(c, &place, knows[b]);
+        }
+        for (unsigned b = 0; b < MEET; b++) simt_seen_join(c, &knows[b], place);
+    }
+    for (unsigned b = 0; b < MEET; b++) {
+        record r = (record)(b + 1) << BLOCK_AT | (record)(3 * TIMES - 1) << TIME_AT | (record)5 << THREAD_AT;
+        CHECK(simt_seen_has(c, knows[MEET - 1 - b], r, 0, false));
+        CHECK(link_of(knows[b])->size + count_of(knows[b]) <= 8 * MEET);
+    }
+    for (unsigned b = 0; b < MEET; b++) simt_seen_let_go(&knows[b]);
+    simt_seen_let_go(&place);
+    CHECK(!atomic_load(&c->no_memory) && !atomic_load(&c->coarse));
+    free(c);
 }
 
 /* Threads each of which has awaited some of those before it, and so all that those had seen: what is far away is found,
