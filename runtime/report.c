@@ -79,7 +79,8 @@ static void advise_bounds(const struct rt_scene *x, const struct simt_report *r,
     const char *one = "is it < where it says <=, or is a check of the index missing?";
     int64_t threads = (int64_t)x->block[0] * x->block[1] * x->block[2];
     bool shared = r->space == PTX_SHARED, past = out->index >= out->length, just = out->index == out->length;
-    char last[128];
+    char first[128], last[128];
+    rt_describe_index(out, 0, first, sizeof first);
     rt_describe_index(out, out->length - 1, last, sizeof last);
     if (shared && out->length == 0)
         snprintf(
@@ -105,6 +106,9 @@ static void advise_bounds(const struct rt_scene *x, const struct simt_report *r,
         snprintf(out->hint, sizeof out->hint,
                  "an int that grows past 2147483647 goes on from -2147483648: larger indices are long long, as in "
                  "(long long)row * width + column");
+    else if (out->index < 0 && out->index >= -out->length)
+        snprintf(out->hint, sizeof out->hint,
+                 "the first element is %s: is a check missing that the index is not below 0?", first);
 }
 
 /* "4 bytes before", "4 bytes past the end of"; what begins inside reaches out. */

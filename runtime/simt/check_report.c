@@ -138,7 +138,8 @@ static uint64_t key_of(const struct simt_report *r)
     uint64_t h = mix(mix(r->kind, r->space), r->reads > 0);
     for (int k = 0; k < 1 + r->has_other; k++)
         h = mix(mix(mix(h, (uint64_t)p[k]->line), (uint64_t)(uintptr_t)p[k]->file), p[k]->access);
-    h = mix(h, r->exited);
+    bool before = r->kind == CHECK_BOUNDS && r->address < r->start; /* x[i - 1] + x[i + 1] is wrong at both ends */
+    h = mix(mix(h, r->exited), before);
     return mix(h, r->in_heap ? 0 : r->start); /* malloc gives each thread a block of its own */
 }
 

@@ -94,7 +94,7 @@ t.test("shared memory of the launch's before its start", function()
   local k = gpu.kernel((stencil("extern __shared__ int s[]"):gsub("s%[i %- 3%] = ", "s[i - 4] = ")))
   local found = gpu.check(function() k(1, 64, 280)(ints(70), ints(64)) end)
   t.eq(found[1].index, -1)
-  t.eq(found[1].hint, nil)
+  t.eq(found[1].hint, "the first element is s[0]: is a check missing that the index is not below 0?")
 end)
 faulty("a larger block than the kernel is written for", stencil "__shared__ int s[70]", function(k) k(1, 128)(ints(134), ints(128)) end,
   { { kind = "out of bounds", line = 4, name = "s", hint = "the block has 128 threads, and s 70 elements: is it the block that the kernel is written for?" } }, "some")
@@ -110,6 +110,17 @@ faulty("a product that an int does not hold", "__global__ void k(const float *x,
   function(k) k(1, 3)(gpu.ones(64), gpu.ones(64), 1200000000) end,
   { { kind = "out of bounds", line = 1, name = "x", index = 2 * 1200000000 - (1 << 32), hint = "an int that grows past 2147483647 goes on from -2147483648: " ..
       "larger indices are long long, as in (long long)row * width + column" } })
+faulty("the neighbour of the first element", "__global__ void k(const float *x, float *y) { int i = threadIdx.x; y[i] = x[i - 1]; }",
+  function(k) k(1, 64)(gpu.ones(64), gpu.ones(64)) end,
+  { { kind = "out of bounds", line = 1, name = "x", index = -1, hint = "the first element is x[0]: is a check missing that the index is not below 0?" } })
+t.test("a line that is wrong at both ends says so of both", function()
+  local k = gpu.kernel "__global__ void k(const float *x, float *y) { int i = blockIdx.x * blockDim.x + threadIdx.x; y[i] = x[i - 1] + x[i + 1]; }"
+  local found = gpu.check(function() k(2, 32)(gpu.ones(64), gpu.ones(64)) end)
+  t.eq(#found, 2)
+  t.eq(found[1].index, -1)
+  t.eq(found[2].index, 64)
+  t.eq(found[1].count + found[2].count, 2)
+end)
 t.test("an index that is below 0 by little is no overflow", function()
   local k = gpu.kernel "__global__ void k(const float *x, float *y) { y[0] = x[(int)threadIdx.x - 100000]; }"
   t.eq(gpu.check(function() k(1, 1)(gpu.ones(64), gpu.ones(64)) end)[1].hint, nil)
