@@ -2,7 +2,9 @@
  * computed as they lie, and then turned; else they go tile by tile: each of their cache lines is read once and turned
  * into rows, over which the loops then go as over any others. */
 #include <stdlib.h>
+#include <string.h>
 #include "kernels/host.h"
+#include "kernels/reduce.h"
 #include "runtime/interrupt.h"
 #include "runtime/threads.h"
 
@@ -169,38 +171,17 @@ static const struct rt_array *alike(const struct kn_program *p, const struct rt_
     return first && bytes > rt_dtypes[out->dtype].size && !rt_array_contiguous(first) ? first : NULL;
 }
 
-/* The axes from the one with the largest stride on; false where the elements have gaps between them, or go backwards.
- */
-static bool order_axes(const struct rt_array *a, int *axes)
-{
-    for (int i = 0; i < a->ndim; i++) {
-        int j = i;
-        for (; j > 0 && a->strides[axes[j - 1]] < a->strides[i]; j--) axes[j] = axes[j - 1];
-        axes[j] = i;
-    }
-    int64_t expected = 1;
-    for (int i = a->ndim; i-- > 0;) {
-        if (a->shape[axes[i]] > 1 && a->strides[axes[i]] != expected) return false;
-        expected *= a->shape[axes[i]];
-    }
-    return true;
-}
-
 bool kn_turned_room(const struct kn_program *p, const struct rt_array *out, struct rt_array *room)
 {
     const int64_t size = rt_array_size(out), bytes = size * (int64_t)rt_dtypes[out->dtype].size;
     if (out->ndim < 2 || size < SMALLEST || bytes > TURNED || !rt_array_contiguous(out)) return false;
     const struct rt_array *first = alike(p, out);
-    int axes[RT_MAX_DIMS], back[RT_MAX_DIMS];
-    int64_t shape[RT_MAX_DIMS];
-    if (!first || !order_axes(first, axes)) return false;
-    for (int i = 0; i < first->ndim; i++) {
-        shape[i] = first->shape[axes[i]];
-        back[axes[i]] = i;
-    }
-    struct rt_array whole;
-    if (rt_array_new(rt_array_device(out), out->dtype, first->ndim, shape, &whole, NULL) != RT_OK) return false;
-    const bool ok = rt_array_permute(&whole, back, room, NULL) == RT_OK;
-    rt_array_release(&whole);
-    return ok;
+    struct rt_array dense;
+    if (!first) return false;
+    kn_memory_order(first, &dense);
+    const bool fills = rt_array_contiguous(&dense) && dense.offset == first->offset; /* and does not go backwards */
+    if (!fills || rt_array_new(rt_array_device(out), out->dtype, out->ndim, out->shape, room, NULL) != RT_OK)
+        return false;
+    memcpy(room->strides, first->strides, sizeof room->strides);
+    return true;
 }

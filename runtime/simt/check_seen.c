@@ -5,8 +5,9 @@
  * Most sets are asked but for what came to them last. So who comes to know some more, as who takes a lock does, has
  * these few items put behind those of the set before, in the same memory: a set is such a memory and how many of its
  * items count. Only where that is full, or somebody else has put items there, a new one is begun upon the set before;
- * and of two large sets that are joined none is copied: the new one says what both do. Where many are looked through,
- * by depth or for one question, what they say is put in one list, which is kept. */
+ * and of two large sets that are joined none is copied, unless they mostly say something of the same threads: the new
+ * one says what both do. Where many are looked through, by depth or for one question, what they say is put in one list,
+ * which is kept. */
 #include <stdalign.h>
 #include <stddef.h>
 #include <stdlib.h>
