@@ -7,6 +7,7 @@
 #include "lang/lookup.h"
 #include "lang/session_state.h"
 #include "runtime/excerpt.h"
+#include "runtime/foreign.h"
 #include "runtime/spelling.h"
 
 #define MOST_BYTES 1000 /* of a line that is shown; of a longer one only the number */
@@ -139,6 +140,18 @@ static void mark_argument(struct excerpt *x, int number)
     x->width = to - from;
 }
 
+/* The character of which the message names the first byte, near '<\226>'. */
+static void mark_byte(lua_State *L, struct excerpt *x, const char *message, int byte)
+{
+    for (const char *p = x->from; p < x->to; p++) {
+        if ((unsigned char)*p != byte || !fails_alike(L, x, p + 1, message)) continue;
+        x->mark = p;
+        x->width = rt_character_length(p, (size_t)(x->to - p));
+        x->found = true;
+        return;
+    }
+}
+
 static void find_mark(lua_State *L, struct excerpt *x, const char *message, bool syntax)
 {
     size_t n = 0;
@@ -148,6 +161,10 @@ static void find_mark(lua_State *L, struct excerpt *x, const char *message, bool
     x->width = (size_t)(x->to - x->from);
     if (number) {
         mark_argument(x, number);
+        return;
+    }
+    if (syntax && text && sscanf(text, "<\\%d>'", &number) == 1) {
+        mark_byte(L, x, message, number);
         return;
     }
     if (syntax && strstr(message, "near <eof>")) {
@@ -195,6 +212,10 @@ static void add_hint(lua_State *L, const struct excerpt *x, const char *message,
                          at_end || !x->found ? NULL : x->mark, x->source, x->length};
     const char *until = p.at ? p.at : x->to ? x->to : x->source + x->length;
     const char *hint = syntax ? lg_hint_brackets(x->source, (size_t)(until - x->source)) : NULL;
+    char character[160];
+    if (syntax && !hint && p.at && p.at < x->to &&
+        rt_foreign_hint(p.at, (size_t)(x->to - p.at), RT_LUA, character, sizeof character))
+        hint = character;
     if (!hint) hint = lg_hint(&p, message, syntax);
     if (!hint && strstr(message, "syntax error near") && has_cells(x)) hint = CELLS;
     if (!hint && lg_push_name_hint(L, &p, message)) hint = lua_tostring(L, -1);

@@ -280,7 +280,7 @@ static enum rt_status compilation_failed(const struct rt_program *p, const char 
 {
     char *text = rt_map_errors(log, p->name, p->first_line);
     if (!text) return no_memory(e);
-    char own[96];
+    char own[160];
     const char *hint = rt_compile_hint(log, p->text, own, sizeof own);
     rt_fail(e, RT_COMPILE, "%s%s%s", text, *hint ? "\n  hint: " : "", hint);
     free(text);

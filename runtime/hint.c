@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "runtime/compile.h"
+#include "runtime/foreign.h"
 #include "runtime/spelling.h"
 
 #define HOST_PART                                                                                                      \
@@ -370,6 +371,17 @@ static bool lacks_semicolon(const char *log)
     return strspn(line, " \t") == strspn(caret, " \t") && caret[strspn(caret, " \t")] == '^';
 }
 
+/* On a character that begins no token, which the log's first error is about: the one that its caret is below. */
+static const char *of_character(const char *log, char *text, size_t size)
+{
+    static const char unknown[] = ": error: unrecognized token\n";
+    const char *at = strstr(log, unknown);
+    if (!at || at != strstr(log, ": error: ")) return "";
+    const char *line = at + sizeof unknown - 1, *end = line + strcspn(line, "\n"), *below = *end ? end + 1 : end;
+    const char *where = line + strspn(below, " ");
+    return where < end && rt_foreign_hint(where, (size_t)(end - where), RT_CUDA_C, text, size) ? text : "";
+}
+
 const char *rt_compile_hint(const char *log, const char *source, char *text, size_t size)
 {
     char first[2000];
@@ -377,6 +389,7 @@ const char *rt_compile_hint(const char *log, const char *source, char *text, siz
     const char *hint = lacks_semicolon(first) ? "the line before ends without a ;"
                        : strstr(first, "device-side kernel launch") && is_function(source, "main") ? HOST_PART
                                                                                                    : find_row(first);
+    if (!*hint) hint = of_character(first, text, size);
     if (!*hint) hint = find_undefined(first, source, text, size);
     if (!*hint) hint = find_row(log);
     return *hint ? hint : find_undefined(log, source, text, size);

@@ -161,14 +161,27 @@ static bool is_idle_note(const char *line)
     return strncmp(line, RT_SOURCE_NAME, strlen(RT_SOURCE_NAME)) != 0 && line_has(line, "function \"operator");
 }
 
+/* How many blanks in front of the caret in the line are for further bytes of characters of the line above: the compiler
+ * counts bytes. */
+static size_t beyond_characters(const char *line, size_t length, const char *above)
+{
+    size_t blanks = strspn(line, " "), more = 0;
+    if (!above || blanks >= length || line[blanks] != '^') return 0;
+    for (size_t i = 0; i < blanks && above[i] != '\n'; i++) more += ((unsigned char)above[i] & 0xC0) == 0x80;
+    return more;
+}
+
 static void put_message(struct output *o, const char *text, size_t length)
 {
     bool skips = false;
+    const char *above = NULL;
     for (const char *end = text + length; text < end;) {
         size_t n = strcspn(text, "\n") + 1;
         if (text + n > end) n = (size_t)(end - text);
         if (*text != ' ' || !skips) skips = is_idle_note(text);
-        if (!skips) put(o, text, n);
+        size_t more = beyond_characters(text, n, above);
+        if (!skips) put(o, text + more, n - more);
+        above = text;
         text += n;
     }
 }
@@ -183,6 +196,17 @@ static bool is_told(const char *log, const char *message)
     if (!at || at > message + strcspn(message, "\n")) return false;
     snprintf(about, sizeof about, "%.*s", (int)strcspn(at, "\n"), at);
     return strlen(about) < sizeof about - 1 && strstr(log, about) < at;
+}
+
+/* Whether the message tells again that its line has characters that begin no token: each byte of them has a message. */
+static bool is_same_character(const char *log, const char *message)
+{
+    static const char unknown[] = "): error: unrecognized token";
+    char about[128];
+    size_t n = strcspn(message, "\n");
+    if (!line_has(message, unknown) || n >= sizeof about) return false;
+    snprintf(about, sizeof about, "%.*s", (int)n, message);
+    return strstr(log, about) < message;
 }
 
 static void put_left(struct output *o, size_t count, const char *of)
@@ -207,6 +231,7 @@ char *rt_map_errors(const char *text, const char *name, int first_line)
         bool again = error && own && is_told(log, text);
         if (error) kept = own ? !again : others++ < MOST_ERRORS;
         if (line_has(text, "): catastrophic error")) kept = true;
+        if (error && is_same_character(log, text)) continue;
         if (kept) put_message(&o, text, length);
         told += again;
         left += error && !kept && !again;

@@ -38,6 +38,8 @@ t.test("names that CUDA C has otherwise", function()
     ["float *y = malloc(4);"] = "(float *)malloc", ["extern float s[];"] = "extern __shared__", ["float32 y = 1;"] = "called float",
     ["x[0] = math.sqrt(x[0]);"] = "sqrtf(x)", ["float y = x;"] = "its elements are x[i]", ["x[0] = x;"] = "its elements are x[i]",
     ["__shared__ float s[3] = {0};"] = "threads set shared memory", ["for (int i = 0, i < n, i++) x[i] = 1;"] = "for (int i = 0;",
+    ["x[0] = 2 \u{d7} n;"] = "\u{d7} is written *", ["printf(\u{201c}hi\u{201d});"] = '\u{201c} is written "', ["if (n \u{2260} 1) x[0] = 1;"] = "\u{2260} is written !=",
+    ["x[0]\u{a0}= 1;"] = "what looks like a space is U+00A0", ["float \u{3b1} = 1;"] = "\u{3b1} may stand in strings",
     ["auto i = threadidx.x; float s[n];"] = "did you mean threadIdx?", -- of two mistakes, the first
   } do
     t.raises({ "error: ", "\n  hint: ", hint }, gpu.kernel, { "__global__ void k(int n, float *x) { " .. said .. "\n }", chunk = "here" })

@@ -112,6 +112,20 @@ TEST(names_that_nobody_declared_are_told_once)
     free(got);
 }
 
+TEST(characters_that_begin_no_token_are_told_once_with_the_caret_below_them)
+{
+#define BYTE(line, caret)                                                                                              \
+    "/lunarray-kernel.cu(" line "): error: unrecognized token\n  f(\u201c1\u201d);\n" caret "^\n\n"
+    char *got = rt_map_errors(
+        BYTE("2", "    ") BYTE("2", "     ") BYTE("2", "      ") BYTE("2", "        ")
+            BYTE("3", "        ") "/lunarray-kernel.cu(4): error: no\n  /* \u00e9\u00e9 */ f\n             ^\n\n",
+        "cell 3", 11);
+    CHECK_STR(got, "cell 3:12: error: unrecognized token\n  f(\u201c1\u201d);\n    ^\n"
+                   "cell 3:13: error: unrecognized token\n  f(\u201c1\u201d);\n      ^\n"
+                   "cell 3:14: error: no\n  /* \u00e9\u00e9 */ f\n           ^");
+    free(got);
+}
+
 TEST(notes_on_functions_of_other_numbers_of_arguments_are_left_out)
 {
     char *got =

@@ -26,6 +26,20 @@ static const struct {
     {"%%capture c\nimport os", "near 'os'", "nothing to import"},
     {"files = !ls", "near '!'", "io.popen"},
     {"x is nil", "near 'is'", "written =="},
+    /* characters that come with code from documents and pages */
+    {"print(\u201chi\u201d)", "near '<\\226>'", "\u201c is written \""},
+    {"print(\u2018hi\u2019)", "near '<\\226>'", "\u2018 is written '"},
+    {"s = '\u00d7' y = 3 \u00d7 4", "near '<\\195>'", "\u00d7 is written *"},
+    {"y = 3 \u2212 4", "near '<\\226>'", "\u2212 is written -"},
+    {"if 1 \u2264 2 then end", "near '<\\226>'", "\u2264 is written <="},
+    {"if 1 \u2260 2 then end", "near '<\\226>'", "\u2260 is written ~="},
+    {"print\uff081\uff09", "near '<\\239>'", "\uff08 is written ("},
+    {"y\u00a0= 1", "near '<\\194>'", "what looks like a space is U+00A0: type it again"},
+    {"y =\u200b 1", "near '<\\226>'", "nobody sees, U+200B, stands here: delete it"},
+    {"y = 1\x1b[4~", "near '<\\27>'", "nobody sees, U+001B, stands here: delete it"},
+    {"local gr\u00f6\u00dfe = 1", "near '<\\195>'", "\u00f6 may stand in strings"},
+    {"y = gr\xf6\xdf", "near '<\\246>'", "the byte 0xf6 is no text in UTF-8"},
+    {"%time y = 3 \u00d7 4", "near '<\\195>'", "\u00d7 is written *"},
     /* what is an expression to its user, though no statement begins so */
     {"c - a @ b", "near '@'", "A:matmul(B)"},
     {"c = 1\n(c - 2) @ c\nd = 3", "near '@'", "A:matmul(B)"},
@@ -499,6 +513,8 @@ TEST(a_hint_follows_the_caret)
     CHECK_HAS(failure->traceback[1], "    2 | x += 1");
     CHECK_HAS(failure->traceback[2], "      |   ^");
     CHECK_HAS(failure->traceback[3], "  hint: ");
+    fails("s = '\u00d7' y = 3 \u00d7 4");
+    CHECK_STR(failure->traceback[2], "      |               ^");
     CHECK_HAS(fails("gpu.ones(3).size()"), "an array has it as a field, x.size, and that of an axis in x.shape[1]");
     CHECK_HAS(fails("gpu.ones(3):shape()"), "an array has it as a field, x.shape");
     CHECK_HAS(fails("gpu.device():name()"), "a device has it as a field, x.name");
