@@ -77,8 +77,8 @@ size_t kn_launched_count(void);
 size_t kn_hurried_count(void);
 
 /* Kernels that are compiled in the background while others serve: those of other programs or, where there are none, one
- * that is compiled in a hurry. On which devices: LUNARRAY_COMPILE says "background" or "wait"; else on GPUs, but not
- * where the software GPU runs generated code for tests. */
+ * that is compiled in a hurry. On which devices: LUNARRAY_COMPILE says "background", "wait" or "hurry"; else on GPUs,
+ * but not where the software GPU runs generated code for tests. */
 bool kn_in_background(const struct rt_device *d);
 void kn_force_background(int on); /* for tests: 0 or 1; -1 asks the environment again */
 /* Launching waits for no compiler: the kernel or one that serves is there, or it is on the disk and now there, or

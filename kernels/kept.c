@@ -118,7 +118,8 @@ static enum rt_status make(struct kept *k, const struct kn_text *t, compiler *by
 {
     struct rt_kernel kernel;
     pthread_mutex_unlock(&table_lock);
-    struct rt_module *module = compile(k, t, false, by, e);
+    const bool hurried = rt_variable_word(RT_VAR_COMPILE) == RT_COMPILE_HURRY && !k->device->compiles_for;
+    struct rt_module *module = compile(k, t, hurried, by, e);
     enum rt_status status = module ? rt_module_kernel(module, "kn", &kernel, e) : e->status;
     rt_module_release(module);
     pthread_mutex_lock(&table_lock);
@@ -143,7 +144,7 @@ bool kn_in_background(const struct rt_device *d)
     if (d->recording) return false; /* what is slower is not what is to be repeated */
     if (forced_background >= 0) return forced_background;
     int word = rt_variable_word(RT_VAR_COMPILE);
-    return word == RT_COMPILE_BACKGROUND || (d->kind == RT_CUDA && word != RT_COMPILE_WAIT);
+    return word == RT_COMPILE_BACKGROUND || (d->kind == RT_CUDA && word < 0);
 }
 
 /* Whether launching waits for no compiler. */

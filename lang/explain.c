@@ -285,7 +285,7 @@ const struct lg_function lg_explain_functions[] = {
      "kernel in CUDA C that a GPU runs, without the functions that all kernels have; a host computes the same steps block "
      "by block, arithmetic and comparisons with AVX2 in machine code that keeps what lies between in registers. Numbers are arguments of a kernel, and so are sizes and strides: it is compiled once for all shapes. On a "
      "GPU that happens in the background: until the kernel is ready, each step is a kernel of its own that serves all "
-     "layouts, to the same bits (LUNARRAY_COMPILE=wait in the environment waits instead). Those kernels are made once, in "
+     "layouts, to the same bits (LUNARRAY_COMPILE=wait in the environment waits instead, hurry waits for code that is compiled sooner and is slower). Those kernels are made once, in "
      "the background of the first session that uses a GPU, or by `lunarray prepare`; where they are not there yet, one "
      "that is compiled in a hurry serves.\n"
      "Reductions with keepdims wait, too: a host takes some rows at a time through all of a softmax or a standardisation, "

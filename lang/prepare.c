@@ -35,7 +35,7 @@ extern const char prepare_lua[], prepare_lua_end[];
 /* ---- making them */
 
 /* What is left in the cache when all are made. The program, which writes their texts, is known by its file. */
-static bool done_key(int capability, struct rt_cache_key *key, struct rt_error *e)
+static bool done_key(int capability, const char *dtype, struct rt_cache_key *key, struct rt_error *e)
 {
     struct rt_cache_hash h;
     struct rt_nvrtc_info info;
@@ -45,6 +45,7 @@ static bool done_key(int capability, struct rt_cache_key *key, struct rt_error *
     rt_cache_hash_start(&h);
     rt_cache_hash_add(&h, "prepared 1", 10);
     rt_cache_hash_add(&h, &capability, sizeof capability);
+    if (dtype) rt_cache_hash_add(&h, dtype, strlen(dtype));
     rt_cache_hash_add(&h, &info, sizeof info);
     rt_cache_hash_add(&h, &s.st_size, sizeof s.st_size);
     rt_cache_hash_add(&h, &s.st_mtim, sizeof s.st_mtim);
@@ -81,39 +82,46 @@ static void push_ops(lua_State *L)
     }
 }
 
+struct wanted {
+    const char *dtype; /* NULL: all */
+    bool quiet;
+};
+
 static int run(lua_State *L)
 {
+    const struct wanted *w = lua_touserdata(L, 1);
     luaL_openlibs(L);
     if (luaL_loadbufferx(L, prepare_lua, (size_t)(prepare_lua_end - prepare_lua), "=prepare.lua", "t") != LUA_OK)
         return lua_error(L);
     luaL_requiref(L, "lunarray", luaopen_lunarray, 0);
     push_ops(L);
-    lua_pushvalue(L, 1);
+    lua_pushboolean(L, w->quiet);
     lua_pushcclosure(L, say, 1);
-    lua_call(L, 3, 0);
+    lua_pushstring(L, w->dtype); /* nil for NULL */
+    lua_call(L, 4, 0);
     return 0;
 }
 
-static enum rt_status run_all(bool quiet, struct rt_error *e)
+static enum rt_status run_all(struct wanted *w, struct rt_error *e)
 {
     lua_State *L = luaL_newstate();
     if (!L) return rt_fail(e, RT_NOMEM, "out of memory");
     lua_pushcfunction(L, run);
-    lua_pushboolean(L, quiet);
+    lua_pushlightuserdata(L, w);
     enum rt_status status = RT_OK;
     if (lua_pcall(L, 1, 0, 0) != LUA_OK) status = rt_fail(e, RT_INVALID, "%s", lua_tostring(L, -1));
     lua_close(L);
     return status;
 }
 
-enum rt_status lg_prepare(int capability, bool quiet, size_t *count, struct rt_error *e)
+enum rt_status lg_prepare(int capability, const char *dtype, bool quiet, size_t *count, struct rt_error *e)
 {
     struct rt_cache_key key;
     char *folder = rt_cache_folder();
     free(folder);
     *count = 0;
     if (!folder) return rt_fail(e, RT_MISSING, "there is no folder for kernels; LUNARRAY_CACHE_DIR may name one");
-    if (!done_key(capability, &key, e)) return e->status;
+    if (!done_key(capability, dtype, &key, e)) return e->status;
     if (was_done(&key)) return RT_OK;
     struct rt_device *d = rt_device_open("simt", e);
     if (!d) return e->status;
@@ -121,7 +129,7 @@ enum rt_status lg_prepare(int capability, bool quiet, size_t *count, struct rt_e
     d->compiles_for = capability;
     kn_force_generated(true);
     kn_force_background(1); /* a program's own kernel, and those that serve programs that are new */
-    enum rt_status status = run_all(quiet, e);
+    enum rt_status status = run_all(&(struct wanted){dtype, quiet}, e);
     *count = kn_generated_count();
     if (status == RT_OK && *count) rt_cache_store(&key, &(struct rt_cache_entry){.count = 0});
     return status;

@@ -1,5 +1,5 @@
 -- What people do first with arrays, most common first. It is run by lang/prepare.c for the kernels that it takes.
-local gpu, ops, say = ...
+local gpu, ops, say, only = ... -- a dtype, or nil: all
 
 local function try(f, ...)
   local ok, result = pcall(f, ...) -- not every function is one of every dtype
@@ -82,7 +82,7 @@ local function convert(t, v)
   end)
 end
 
-each("float32 int64 float64 int32 bool complex64", function(t)
+each(only or "float32 int64 float64 int32 bool complex64", function(t)
   local v = gpu.range(1, 4096):to(t)
   local m = v:reshape(64, 64)
   make(t)
@@ -95,6 +95,7 @@ each("float32 int64 float64 int32 bool complex64", function(t)
   say(t)
 end)
 
+if only then return end
 local v = gpu.range(1, 4096, "float32")
 for _, op in ipairs(ops) do
   if op.arity == 1 then try(v[op.name], v) end

@@ -213,11 +213,11 @@ static const struct sh_command command_rows[] = {
      "language below one is its output. Outputs are kept where TO is a notebook that has the cell. Nothing is run: "
      "pages have the outputs that are stored; lunarray FILE --html runs it first.",
      sh_convert},
-    {"prepare", "[CAPABILITY]",
+    {"prepare", "[CAPABILITY [DTYPE]]",
      "make the kernels that are needed first, for this machine's GPU or for those of CAPABILITY, such as 9.0",
      "They are kept in the cache, so that no first use of an operation waits for a compiler. Sessions that use a GPU do "
      "it by themselves, in the background, when it has not been done. It needs no GPU where its compute capability is "
-     "named: for an image of a container, say.",
+     "named: for an image of a container, say. With a DTYPE, any of them, it is for arrays of that one alone.",
      sh_prepare},
     {"doc", "NAME | --html DIR", "show the reference of a name, or write all of it as pages with search", NULL, sh_doc},
     {"notebook", "[DIR]", "start JupyterLab with this kernel", NULL, jp_notebook},

@@ -45,7 +45,7 @@ int sh_run_shell(struct sh_options *o);          /* -e, FILE.lua where given, th
 int sh_print_info(FILE *out);                    /* --info */
 int sh_doc(int argc, char **argv);               /* doc NAME, doc --html DIR */
 int sh_convert(int argc, char **argv);           /* convert FROM TO */
-int sh_prepare(int argc, char **argv);           /* prepare [CAPABILITY] */
+int sh_prepare(int argc, char **argv);           /* prepare [CAPABILITY [DTYPE]] */
 int sh_run_present(const struct sh_options *o);  /* --present */
 int sh_run_check(const struct sh_options *o);    /* --check */
 

@@ -11,9 +11,11 @@ const struct rt_variable_row rt_variables[RT_VARIABLES] = {
                     "the most of the processor's instructions that are used",
                     {"base", "v3", "avx2", "v4", "avx512", NULL}},
     [RT_VAR_JIT] = {"LUNARRAY_JIT", "whether the software GPU makes machine code of kernels", {"0", "1", NULL}},
-    [RT_VAR_COMPILE] = {"LUNARRAY_COMPILE",
-                        "whether operations of arrays on a GPU wait for the compiler when they are new",
-                        {"wait", "background", NULL}},
+    [RT_VAR_COMPILE] =
+        {"LUNARRAY_COMPILE",
+         "whether operations of arrays on a GPU wait for the compiler when they are new; hurry: for one in a hurry, whose "
+         "code is slower",
+         {"wait", "background", "hurry", NULL}},
     [RT_VAR_LAZY] = {"LUNARRAY_LAZY",
                      "which results wait until they are looked at, as gpu.lazy",
                      {"never", "large", "always", NULL}},

@@ -24,7 +24,7 @@ enum rt_variable {
 
 /* Where a word's place in the list has a meaning of its own, its reader says so. */
 enum { RT_ISA_BASE, RT_ISA_V3, RT_ISA_AVX2, RT_ISA_V4, RT_ISA_AVX512 };
-enum { RT_COMPILE_WAIT, RT_COMPILE_BACKGROUND };
+enum { RT_COMPILE_WAIT, RT_COMPILE_BACKGROUND, RT_COMPILE_HURRY };
 enum { RT_CHECK_STRICT = 2 };
 
 struct rt_variable_row {

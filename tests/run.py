@@ -15,7 +15,7 @@ A suite is a kind of test; what a suite consists of is found by looking, so a ne
   simt       tests/simt/*.lua                kernels with expected results
   checked    those of tests/simt that have nothing wrong, with gpu.check(true): a report is a failure
   cuda       tests/lua, in brief, and tests/simt on cuda:0, with DIR/libcuda-simt.so in the place of NVIDIA's driver, but those
-             that choose simt and NOT_ON_CUDA
+             that choose simt, NOT_ON_CUDA and BACKGROUND
   background those of tests/lua in BACKGROUND, in brief, on the same cuda:0 as a session does it: beginning with no kernels, and
              by what serves while they are compiled
   suite      the tests of Lua's authors (tests/lua_suite.py fetches them), by the binary as by lua
@@ -95,7 +95,8 @@ class Runner:
         self.env.update(
             LUNARRAY=os.path.abspath(self.binary),
             LUNARRAY_CACHE_DIR=os.path.abspath(cache) if cache else os.path.join(self.scratch, "cache"),
-            LUNARRAY_COMPILE="wait",  # what serves until generated code is compiled has a suite of its own
+            # What serves until generated code is compiled, and that code without hurry, have a suite of their own.
+            LUNARRAY_COMPILE="hurry",
             LUNARRAY_HISTORY="",
             LUNARRAY_GNUPLOT="cat",  # plots show as what gnuplot would be told; tests that want it itself say so
             XDG_STATE_HOME=os.path.join(self.scratch, "state"),
@@ -203,9 +204,10 @@ class Runner:
             return any(line.startswith(beginning) for line in f)
 
     def scripts(self, suite, folder, names=None, command=None, env=None, brief=(), eight=()):
+        not_on_cuda = NOT_ON_CUDA + (BACKGROUND if folder == "lua" and "asan" not in self.build else [])
         for path in sorted(glob.glob(f"tests/{folder}/*.lua")):
             name = os.path.basename(path)[:-4]
-            if suite == "cuda" and (name in NOT_ON_CUDA or self.has_line(path, 'gpu.device("simt")')):
+            if suite == "cuda" and (name in not_on_cuda or self.has_line(path, 'gpu.device("simt")')):
                 continue  # it would run the same once more
             if name != "test" and (names is None or name in names) and self.wanted(suite, f"{suite}/{name}.lua"):
                 self.later(self.program, f"{suite}/{name}", (command or [self.binary]) + [path],
