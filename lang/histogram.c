@@ -22,6 +22,8 @@ static const struct rt_array *check_weights(lua_State *L, int idx, const struct 
 static int bincount(lua_State *L)
 {
     const struct rt_array *a = lg_check_array(L, 1);
+    if (lg_test_array(L, 2))
+        luaL_argerror(L, 2, "weights stand behind the least number of bins, x:bincount(0, weights)");
     lua_Integer least = luaL_optinteger(L, 2, 0);
     luaL_argcheck(L, least >= 0, 2, "the least number of bins is negative");
     const struct rt_array *weights = check_weights(L, 3, a);
@@ -164,30 +166,6 @@ static void push_sums(lua_State *L, const struct rt_array *a, const struct rt_ar
     lg_check(L, kn_convert(&inner, all->dtype, rt_array_device(a), out, lg_error_box(L)));
 }
 
-/* {bins = ..., range = ..., weights = ...} at 2 becomes the arguments 2 to 4. */
-static void read_named(lua_State *L)
-{
-    static const char *const names[] = {"bins", "range", "weights"};
-    if (!lua_istable(L, 2) || lua_rawlen(L, 2) > 0) return;
-    lua_pushnil(L);
-    if (!lua_next(L, 2)) return; /* edges, of which there are none */
-    lua_pop(L, 2);
-    if (!lua_isnoneornil(L, 3)) luaL_argerror(L, 3, "a table of options stands alone");
-    lua_settop(L, 4);
-    lua_rotate(L, 2, -1); /* the table goes to the top, which is 4 */
-    lua_pushvalue(L, 4);
-    lua_pushnil(L);
-    lua_replace(L, 4);
-    for (lua_pushnil(L); lua_next(L, 5); lua_pop(L, 1)) {
-        int which = 0;
-        const char *key = lg_option_name(L);
-        while (which < 3 && strcmp(key, names[which]) != 0) which++;
-        if (which == 3) luaL_error(L, "histogram: there is no option '%s'; there are bins, range and weights", key);
-        lua_pushvalue(L, -1);
-        lua_replace(L, 2 + which);
-    }
-}
-
 /* Pushes counts, or sums of weights where there are any, and edges. What is no range is nil. */
 static void push_histogram(lua_State *L, const struct rt_array *a, int bins, int range, const struct rt_array *weights)
 {
@@ -210,9 +188,10 @@ void lg_push_histogram(lua_State *L, const struct rt_array *a, int bins)
 
 static int histogram(lua_State *L)
 {
+    static const char *const names[] = {"bins", "range", "weights", NULL};
     const struct rt_array *a = lg_check_array(L, 1);
-    read_named(L);
-    lua_settop(L, 4);
+    lg_spread(L, 2, "histogram", names);
+    if (lua_type(L, 3) == LUA_TNUMBER) luaL_argerror(L, 3, "a range is {low, high}, in a table");
     push_histogram(L, a, 2, 3, check_weights(L, 4, a));
     return 2;
 }

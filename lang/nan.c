@@ -164,7 +164,7 @@ static int deviation(lua_State *L, const char *name, enum kn_statistic_kind kind
     struct lg_reduction r = {0};
     if (lg_out(L, name)) return 1;
     lg_check_reduction(L, 2, lg_check_form(L, 1)->ndim, "ddof", &r);
-    if (!lua_istable(L, 2) || lua_rawlen(L, 2) > 0) r.number = lua_isnumber(L, 4) ? lua_tonumber(L, 4) : 0;
+    r.number = luaL_optnumber(L, 4, r.number);
     return lg_reduce_to_statistic(L, kind, &r);
 }
 

@@ -26,9 +26,13 @@ static int axis_of(lua_State *L, int idx, int ndim, const char *what)
         luaL_error(L, "an axis is an integer from 1 on, or from the end with -1, and not %s",
                    lua_type(L, idx) == LUA_TNUMBER ? lua_tostring(L, idx) : lg_type_name(L, idx));
     lua_Integer from_zero = axis > 0 ? axis - 1 : axis + ndim;
-    if (axis == 0 || from_zero < 0 || from_zero >= ndim)
-        luaL_error(L, "there is no axis %I: the %s has %d (axes count from 1, or from the end with -1)",
-                   (LUAI_UACINT)axis, what, ndim);
+    if (axis == 0 || from_zero < 0 || from_zero >= ndim) {
+        const char *has =
+            ndim == 0   ? "none"
+            : ndim == 1 ? "one, which is 1, or -1 from the end"
+                        : lua_pushfstring(L, "%d, from 1 to %d, or from -1 to -%d from the end", ndim, ndim, ndim);
+        luaL_error(L, "there is no axis %I: the %s has %s", (LUAI_UACINT)axis, what, has);
+    }
     return (int)from_zero;
 }
 

@@ -4,33 +4,19 @@
 #include "lang/array.h"
 #include "lang/closest.h"
 
-/* x:sort([axis [, descending]]), x:sort{axis = ..., descending = ...}: the axis from 0, the last unless told. */
-static int check_order(lua_State *L, int idx, int ndim, bool *descending)
+/* x:sort([axis [, descending]]): the axis from 0, the last unless told. */
+static int check_order(lua_State *L, int ndim, bool *descending)
 {
-    int axis = ndim - 1;
     if (ndim == 0) luaL_error(L, "an array of no axes has nothing to sort along");
-    if (!lua_istable(L, idx)) {
-        *descending = lg_check_flag(L, idx + 1, "descending");
-        return lua_isnoneornil(L, idx) ? axis : lg_check_axis(L, idx, ndim);
-    }
-    *descending = false;
-    for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) {
-        const char *key = lg_option_name(L);
-        if (!strcmp(key, "axis"))
-            axis = lg_check_axis(L, lua_gettop(L), ndim);
-        else if (!strcmp(key, "descending"))
-            *descending = lg_check_flag(L, -1, key);
-        else
-            luaL_error(L, "there is no option '%s'; there are axis and descending", key);
-    }
-    return axis;
+    *descending = lg_check_flag(L, 3, "descending");
+    return lua_isnoneornil(L, 2) ? ndim - 1 : lg_check_axis(L, 2, ndim);
 }
 
 static int sort(lua_State *L)
 {
     bool descending;
     const struct rt_array *a = lg_check_array(L, 1);
-    int axis = check_order(L, 2, a->ndim, &descending);
+    int axis = check_order(L, a->ndim, &descending);
     struct rt_array *out = lg_new_array(L);
     lg_check(L, kn_sort(a, axis, descending, out, NULL, lg_error_box(L)));
     return 1;
@@ -40,7 +26,7 @@ static int argsort(lua_State *L)
 {
     bool descending;
     const struct rt_array *a = lg_check_array(L, 1);
-    int axis = check_order(L, 2, a->ndim, &descending);
+    int axis = check_order(L, a->ndim, &descending);
     struct rt_array *out = lg_new_array(L);
     lg_check(L, kn_check_real(a, "argsort", lg_error_box(L)));
     lg_check(L, kn_sort(a, axis, descending, NULL, out, lg_error_box(L)));
@@ -189,7 +175,7 @@ static int searchsorted(lua_State *L)
 
 #define ORDER_DOC                                                                                                      \
     "Along the last axis unless told otherwise; upwards unless `descending` is true. Equal elements stay in their "    \
-    "order, -0.0 comes before 0.0, and NaN is last either way. Also with a table {axis = ..., descending = ...}."
+    "order, -0.0 comes before 0.0, and NaN is last either way. Both also by name, as {descending = true}."
 
 const struct lg_function lg_sort_functions[] = {
     {"sort", sort, "x:sort([axis [, descending]])   gpu.sort(x [, axis [, descending]])",

@@ -32,7 +32,7 @@ static int variance_or(lua_State *L, enum kn_statistic_kind kind)
     if (lg_out(L, name) || lg_reduce_with_options(L, name)) return 1;
     struct lg_reduction r = {.number = 0};
     lg_check_reduction(L, 2, lg_check_form(L, 1)->ndim, "ddof", &r);
-    if (!lua_istable(L, 2) || lua_rawlen(L, 2) > 0) r.number = luaL_optnumber(L, 4, 0);
+    r.number = luaL_optnumber(L, 4, r.number);
     return lg_reduce_to_statistic(L, kind, &r);
 }
 

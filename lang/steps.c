@@ -80,21 +80,32 @@ bool lg_step_operand(lua_State *L, int idx, const struct rt_array *beside)
     return true;
 }
 
+/* Whether a table of options is there: one with names alone. */
+static bool has_options(lua_State *L, int idx)
+{
+    if (!lua_istable(L, idx) || lua_rawlen(L, idx) > 0) return false;
+    lua_pushnil(L);
+    if (!lua_next(L, idx)) return false;
+    lua_pop(L, 2);
+    return true;
+}
+
 void lg_spread(lua_State *L, int idx, const char *what, const char *const names[])
 {
     int count = 0, last = lua_gettop(L);
     while (names[count]) count++;
-    bool options = lua_istable(L, idx) && lua_rawlen(L, idx) == 0;
-    if (options && last > idx) luaL_argerror(L, idx + 1, "a table of options stands alone");
-    if (!options) {
+    for (int i = idx; i < last; i++)
+        if (has_options(L, i)) luaL_argerror(L, i + 1, "a table of options stands behind the other arguments");
+    if (last < idx || last > idx + count || !has_options(L, last)) {
         lua_settop(L, idx - 1 + count);
         return;
     }
     luaL_checkstack(L, count + 8, NULL);
-    for (int i = 0; i < count; i++) lua_pushnil(L);
-    lua_pushvalue(L, idx);
-    lua_remove(L, idx);
-    int table = idx + count;
+    const int table = idx + count;
+    for (int i = last; i < table; i++) {
+        lua_pushnil(L);
+        lua_insert(L, last);
+    }
     for (lua_pushnil(L); lua_next(L, table); lua_pop(L, 1)) {
         int which = 0;
         const char *key = lg_option_name(L);
@@ -114,6 +125,7 @@ void lg_spread(lua_State *L, int idx, const char *what, const char *const names[
             luaL_error(L, "%s: there is no option '%s'; there %s %s", what, key, count == 1 ? "is" : "are",
                        lua_tostring(L, -1));
         }
+        if (!lua_isnil(L, idx + which)) luaL_error(L, "%s: %s is given twice", what, key);
         lua_pushvalue(L, -1);
         lua_replace(L, idx + which);
     }

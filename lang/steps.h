@@ -23,8 +23,8 @@ const struct rt_array *lg_step_array(lua_State *L, int idx, const struct rt_arra
 /* The same for an argument that may also be a number: false then. */
 bool lg_step_operand(lua_State *L, int idx, const struct rt_array *beside);
 
-/* A table of named options alone at idx becomes the arguments from idx on, in the order of the names, which end with
- * NULL; the top is behind the last of them either way. `what` is the function in messages. */
+/* The arguments from idx on, which are called by the names, up to NULL: a table of named options behind those that are
+ * given becomes the others. The top is behind the last of them. `what` is the function in messages. */
 void lg_spread(lua_State *L, int idx, const char *what, const char *const names[]);
 
 /* An argument that may come by its name, and in messages goes by it: what is at idx, or `otherwise` for nil. Raise for

@@ -292,6 +292,8 @@ static int trace_call(lua_State *L)
 static int trace(lua_State *L)
 {
     struct tracer t = {.request.limit = DEFAULT_STEPS};
+    if (lg_test_array(L, 1))
+        return luaL_error(L, "gpu.trace follows a kernel; the sum of a matrix's diagonal is gpu.linalg.trace(x)");
     lg_read_launch(L, USAGE, &t.launch);
     return push_tracer(L, &t);
 }
