@@ -297,9 +297,13 @@ int lg_raise_unknown(lua_State *L, const char *what, const char *name, int idx, 
 
 const char *lg_option_synonym(const char *name)
 {
-    static const char *const options[][2] = {{"dim", "axis"},         {"dims", "axis"},          {"axes", "axis"},
-                                             {"keepdim", "keepdims"}, {"keep_dims", "keepdims"}, {"type", "dtype"},
-                                             {"correction", "ddof"}};
+    /* clang-format off */
+    static const char *const options[][2] = {
+        {"dim", "axis"}, {"dims", "axis"}, {"axes", "axis"}, {"keepdim", "keepdims"}, {"keep_dims", "keepdims"},
+        {"type", "dtype"}, {"correction", "ddof"}, {"size", "shape"}, {"num", "count"}, {"fill_value", "value"},
+        {"constant_values", "value"}, {"a_min", "min"}, {"a_max", "max"}, {"minlength", "least"}, {"dx", "spacing"},
+        {"interpolation", "method"}, {"loc", "mean"}, {"deg", "degree"}, {"repeats", "count"}};
+    /* clang-format on */
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
         if (strcmp(name, options[i][0]) == 0) return options[i][1];
     return NULL;

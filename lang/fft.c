@@ -4,6 +4,7 @@
 #include "kernels/fft.h"
 #include "lang/closest.h"
 #include "lang/fft.h"
+#include "lang/steps.h"
 
 struct options {
     struct lg_fft_axes along;
@@ -37,28 +38,14 @@ static void choose_last(int ndim, int count, struct lg_fft_axes *o)
 }
 
 /* ---- one axis ---- */
-static void check_option(lua_State *L, const char *key, const struct rt_array *a, struct options *o)
-{
-    if (!strcmp(key, "n"))
-        o->along.n[0] = lg_fft_length(L, -1);
-    else if (!strcmp(key, "axis"))
-        o->along.axes[0] = lg_check_axis(L, lua_gettop(L), a->ndim);
-    else if (!strcmp(key, "norm"))
-        o->norm = (enum lg_fft_norm)lg_check_option(L, lua_gettop(L), NULL, norms);
-    else
-        luaL_error(L, "there is no option '%s'; there are n, axis and norm", key);
-}
-
-/* x, n, axis, norm; or x and a table. */
+/* x, n, axis, norm. */
 static void check_one(lua_State *L, const struct rt_array *a, struct options *o)
 {
+    static const char *const names[] = {"n", "axis", "norm", NULL};
     if (a->ndim == 0) luaL_error(L, "an array of no axes has nothing to transform along");
     *o = (struct options){.norm = LG_FFT_BACKWARD};
     choose_last(a->ndim, 1, &o->along);
-    if (lua_istable(L, 2)) {
-        for (lua_pushnil(L); lua_next(L, 2); lua_pop(L, 1)) check_option(L, lg_option_name(L), a, o);
-        return;
-    }
+    lg_spread(L, 2, "gpu.fft", names);
     if (!lua_isnoneornil(L, 2)) o->along.n[0] = lg_fft_length(L, 2);
     if (!lua_isnoneornil(L, 3)) o->along.axes[0] = lg_check_axis(L, 3, a->ndim);
     o->norm = lg_fft_norm(L, 4);
@@ -95,24 +82,11 @@ void lg_fft_axes(lua_State *L, int idx, int ndim, int count, struct lg_fft_axes 
     if (lengths && lengths != out->count) luaL_error(L, "%d lengths for %d axes", lengths, out->count);
 }
 
-/* x, s, axes, norm; or x and a table with these fields. `count` axes unless told, 0: all. */
+/* x, s, axes, norm. `count` axes unless told, 0: all. */
 static void check_many(lua_State *L, const struct rt_array *a, int count, struct options *o)
 {
-    bool table = lua_istable(L, 2) && lua_rawlen(L, 2) == 0;
-    for (lua_pushnil(L); table && lua_next(L, 2); lua_pop(L, 1)) {
-        const char *key = lg_option_name(L);
-        if (strcmp(key, "s") != 0 && strcmp(key, "axes") != 0 && strcmp(key, "norm") != 0)
-            luaL_error(L, "there is no option '%s'; there are s, axes and norm", key);
-    }
-    lua_settop(L, 4);
-    if (table) {
-        lua_getfield(L, 2, "axes");
-        lua_replace(L, 3);
-        lua_getfield(L, 2, "norm");
-        lua_replace(L, 4);
-        lua_getfield(L, 2, "s");
-        lua_replace(L, 2);
-    }
+    static const char *const names[] = {"s", "axes", "norm", NULL};
+    lg_spread(L, 2, "gpu.fft", names);
     lg_fft_axes(L, 2, a->ndim, count, &o->along);
     o->norm = lg_fft_norm(L, 4);
 }

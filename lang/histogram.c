@@ -186,13 +186,26 @@ void lg_push_histogram(lua_State *L, const struct rt_array *a, int bins)
     push_histogram(L, a, bins, lua_gettop(L), NULL);
 }
 
+/* The counts and edges on top become what each bin has of all, for its width. */
+static void push_density(lua_State *L)
+{
+    const int edges = lua_gettop(L), counts = edges - 1;
+    lg_step(L, "sum", "v", counts);
+    const double all = lua_tonumber(L, -1);
+    const int areas = lg_step(L, "mul", "vn", lg_step(L, "diff", "v", edges), all);
+    lg_step(L, "div", "vv", counts, areas);
+    lua_pushvalue(L, edges);
+}
+
 static int histogram(lua_State *L)
 {
-    static const char *const names[] = {"bins", "range", "weights", NULL};
+    static const char *const names[] = {"bins", "range", "weights", "density", NULL};
     const struct rt_array *a = lg_check_array(L, 1);
     lg_spread(L, 2, "histogram", names);
     if (lua_type(L, 3) == LUA_TNUMBER) luaL_argerror(L, 3, "a range is {low, high}, in a table");
+    const bool density = lg_check_flag(L, 5, "density");
     push_histogram(L, a, 2, 3, check_weights(L, 4, a));
+    if (density) push_density(L);
     return 2;
 }
 
@@ -264,9 +277,10 @@ const struct lg_function lg_histogram_functions[] = {
      "local x = gpu.array({0, 2, 2}, 'int32')\nassert(x:bincount():equal(gpu.array({1, 0, 2})))\n"
      "assert(x:bincount(0, gpu.array({5, 1, 2})):equal(gpu.array({5, 0, 3})))"},
     {"histogram", histogram,
-     "x:histogram([bins [, range [, weights]]] | {bins=, range=, weights=})   gpu.histogram(x, ...)",
+     "x:histogram([bins [, range [, weights]]] | {bins=, range=, weights=, density=})   gpu.histogram(x, ...)",
      "How many elements lie in each bin, and the edges of the bins (float64, one more than bins).\n" BINS_DOC
-     " Instead of a number of bins a list or an array may give the edges, of bins of any width.",
+     " Instead of a number of bins a list or an array may give the edges, of bins of any width. {density = true} divides "
+     "by the bins' widths and the sum of all, so that the area is 1.",
      "local counts, edges = gpu.array({0, 1, 1, 4}):histogram(2)\n"
      "assert(counts:equal(gpu.array({3, 1})) and edges:equal(gpu.array({0, 2, 4})))\n"
      "assert(gpu.array({0, 1, 1, 4}):histogram({0, 1, 10}):equal(gpu.array({1, 3})))\n"

@@ -89,6 +89,13 @@ static bool is_empty_pack(lua_State *L, int idx)
     return zero && keys == 1;
 }
 
+static int find(const struct lg_parameter_name *p, int count, const char *name)
+{
+    for (int i = 0; i < count; i++)
+        if (is(p[i].name, p[i].length, name)) return i;
+    return -1;
+}
+
 /* Raises what there is instead. */
 static int raise_unknown(lua_State *L, const struct lg_function *row, const char *name,
                          const struct lg_parameter_name *p, int count, int given)
@@ -96,13 +103,17 @@ static int raise_unknown(lua_State *L, const struct lg_function *row, const char
     struct lg_parameter_name known[LG_PARAMETERS + 1];
     int names = 0;
     luaL_Buffer b;
-    for (int i = 0; i < count; i++)
-        if (p[i].optional && (i >= given || p[i].floats)) known[names++] = p[i];
-    if (row->doc && strstr(row->doc, "out = ")) known[names++] = (struct lg_parameter_name){.name = "out", .length = 3};
+    bool optional = false;
+    for (int i = 0; i < count; i++) {
+        if (i < given && !p[i].floats) continue;
+        optional |= p[i].optional;
+        known[names++] = p[i];
+    }
     const char *synonym = lg_option_synonym(name);
-    for (int i = 0; synonym && i < names; i++)
-        if (strlen(synonym) == known[i].length && memcmp(synonym, known[i].name, known[i].length) == 0)
-            return luaL_error(L, "%s: there is no option '%s'; it is called %s", row->name, name, synonym);
+    if (synonym && find(known, names, synonym) >= 0)
+        return luaL_error(L, "%s: there is no option '%s'; it is called %s", row->name, name, synonym);
+    if (!optional) names = 0; /* the signature says it all */
+    if (row->doc && strstr(row->doc, "out = ")) known[names++] = (struct lg_parameter_name){.name = "out", .length = 3};
     luaL_buffinit(L, &b);
     for (int i = 0; i < names; i++) {
         if (i) luaL_addstring(&b, i + 1 == names ? " and " : ", ");
@@ -112,13 +123,6 @@ static int raise_unknown(lua_State *L, const struct lg_function *row, const char
     if (!names) return luaL_error(L, "%s: there is no option '%s'; it is %s", row->name, name, row->signature);
     return luaL_error(L, "%s: there is no option '%s'; there %s %s", row->name, name, names == 1 ? "is" : "are",
                       lua_tostring(L, -1));
-}
-
-static int find(const struct lg_parameter_name *p, int count, const char *name)
-{
-    for (int i = 0; i < count; i++)
-        if (is(p[i].name, p[i].length, name)) return i;
-    return -1;
 }
 
 /* "[start,] stop": an argument alone beside names is the second parameter, unless the names have that one; nil stands

@@ -45,17 +45,23 @@ bool lg_check_flag(lua_State *L, int idx, const char *name)
     return lua_toboolean(L, idx);
 }
 
+static void raise_unknown(lua_State *L, const char *key, const char *number)
+{
+    const char *other = lg_option_synonym(key);
+    if (other && (!strcmp(other, "axis") || !strcmp(other, "keepdims") || (number && !strcmp(other, number))))
+        luaL_error(L, "there is no option '%s'; it is called %s", key, other);
+    luaL_error(L, "there is no option '%s'; there are axis, keepdims%s%s and out", key, number ? ", " : "",
+               number ? number : "");
+}
+
 static void check_option(lua_State *L, const char *key, int ndim, const char *number, struct lg_reduction *r)
 {
     if (!strcmp(key, "axis"))
         check_axes(L, lua_gettop(L), ndim, r);
     else if (!strcmp(key, "keepdims"))
         r->keepdims = lg_check_flag(L, -1, key);
-    else if ((!number || strcmp(key, number)) && lg_option_synonym(key))
-        luaL_error(L, "there is no option '%s'; it is called %s", key, lg_option_synonym(key));
     else if (!number || strcmp(key, number))
-        luaL_error(L, "there is no option '%s'; there are axis, keepdims%s%s and out", key, number ? ", " : "",
-                   number ? number : "");
+        raise_unknown(L, key, number);
     else if (!lua_isnumber(L, -1))
         luaL_error(L, "the option %s is %s, expected a number", number, lg_type_name(L, -1));
     else

@@ -220,8 +220,15 @@ static void fill_where(lua_State *L, const struct plan *plan, const char *name)
     lua_replace(L, 4);
 }
 
-/* Raises if the table of options at idx has one that the reduction lacks. Other names of options, and what is no name,
- * are told of where the rest of them is read. */
+static bool is_among(const char *const names[], size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (names[i] && !strcmp(names[i], name)) return true;
+    return false;
+}
+
+/* Raises if the table of options at idx has one that the reduction lacks. What is no name is told of where the rest of
+ * them is read. */
 static void check_names(lua_State *L, const struct plan *plan, int idx)
 {
     bool spread = !strcmp(plan->name, "var") || !strcmp(plan->name, "std");
@@ -234,10 +241,11 @@ static void check_names(lua_State *L, const struct plan *plan, int idx)
                          "out"};
     for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) {
         const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : NULL;
-        if (!key || lg_option_synonym(key)) continue;
-        size_t i = 0, count = sizeof has / sizeof *has;
-        while (i < count && !(has[i] && !strcmp(has[i], key))) i++;
-        if (i < count) continue;
+        const size_t count = sizeof has / sizeof *has;
+        if (!key || is_among(has, count, key)) continue;
+        const char *other = lg_option_synonym(key);
+        if (other && is_among(has, count, other))
+            luaL_error(L, "%s: there is no option '%s'; it is called %s", plan->name, key, other);
         luaL_error(L, "%s: there is no option '%s'; there are axis, keepdims%s%s%s, dtype and out", plan->name, key,
                    spread ? ", ddof" : "", plan->where ? ", where" : "", plan->join ? ", initial" : "");
     }

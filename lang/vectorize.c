@@ -110,6 +110,10 @@ static int call(lua_State *L)
 
 static int vectorize(lua_State *L)
 {
+    if (lua_isfunction(L, 1))
+        return luaL_error(L,
+                          "vectorize takes a function of CUDA C as text, [[ __device__ float f(float x) { ... } ]]; a "
+                          "function of Lua's is called on whole arrays, or for each row by gpu.apply_along_axis");
     const char *text = luaL_checkstring(L, 1);
     if (!lua_isnoneornil(L, 2)) luaL_checktype(L, 2, LUA_TTABLE);
     lua_settop(L, 2);

@@ -37,7 +37,7 @@ end)
 
 t.test("options have names, and what takes none is told", function()
   local x = gpu.ones(3, 4)
-  for _, f in ipairs({ x.unique, gpu.fft.fft, gpu.linalg.svd }) do
+  for _, f in ipairs({ x.unique, gpu.linalg.svd }) do
     t.raises("options have names, as in {name = value}; this table has the key 1", f, x, { 1.5, 2 })
   end
   t.raises("meshgrid: there is no option 'index'; there is indexing", gpu.meshgrid, x[1], x[1], { index = "ij" })
