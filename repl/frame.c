@@ -118,13 +118,15 @@ void sh_frame_cursor(struct sh_frame *f)
     f->cursor_column = last(f)->width;
 }
 
-void sh_frame_crop(struct sh_frame *f, int rows)
+void sh_frame_crop(struct sh_frame *f, size_t of, int rows)
 {
     if (rows < 1 || f->count <= (size_t)rows) return;
-    size_t keep = (size_t)rows, first = f->cursor_row > keep / 2 ? f->cursor_row - keep / 2 : 0;
-    if (first + keep > f->count) first = f->count - keep;
+    size_t most = (size_t)rows, behind = f->count - of, keep = most > behind ? most - behind : 1;
+    size_t first = f->cursor_row > keep / 2 ? f->cursor_row - keep / 2 : 0;
+    if (first + keep > of) first = of - keep;
     memmove(f->rows, f->rows + first, keep * sizeof *f->rows);
-    f->count = keep;
+    memmove(f->rows + keep, f->rows + of, behind * sizeof *f->rows);
+    f->count = keep + behind < most ? keep + behind : most;
     f->cursor_row -= first;
 }
 

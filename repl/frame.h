@@ -60,8 +60,8 @@ void sh_frame_text(struct sh_frame *f, const char *text, size_t length, enum sh_
 void sh_frame_clipped(struct sh_frame *f, const char *text, size_t length, int columns, enum sh_style style);
 /* The cursor stands before what is put next. */
 void sh_frame_cursor(struct sh_frame *f);
-/* Keeps only `rows` rows around the cursor. */
-void sh_frame_crop(struct sh_frame *f, int rows);
+/* Keeps only `rows` rows: of the first `of` those around the cursor, which is in them, and what is behind them. */
+void sh_frame_crop(struct sh_frame *f, size_t of, int rows);
 /* The column that the next grapheme goes to. */
 int sh_frame_column(const struct sh_frame *f);
 

@@ -199,7 +199,7 @@ void sh_present_frame(struct sh_presenter *p, const struct sh_present_view *view
         cell_rows(p, view, out);
     if (view->rows <= 0) return;
     if (p->overlay == SH_OVER_LIST && rows > 0)
-        sh_frame_crop(out, (int)rows);
+        sh_frame_crop(out, out->count, (int)rows);
     else
         below = scrolled(p, rows, out);
     state_row(p, view, below, out);

@@ -162,6 +162,7 @@ void sh_editor_frame(struct sh_editor *e, int columns, int rows, struct sh_frame
     sh_frame_begin(out, columns);
     cell_frame(e, rows, out);
     if (rows <= 0) return;
+    size_t of_cell = out->count;
     int below = rows / 2 > 1 ? rows / 2 : 1;
     if (e->searching) {
         const char *label = e->found_any || e->query.length == 0 ? "search: " : "not found: ";
@@ -175,5 +176,5 @@ void sh_editor_frame(struct sh_editor *e, int columns, int rows, struct sh_frame
     } else {
         signature_frame(e, out);
     }
-    sh_frame_crop(out, rows);
+    sh_frame_crop(out, of_cell, rows);
 }

@@ -348,6 +348,30 @@ def test_tall_blocks(terminal):
     t.shows("2> x19", "19", "3>")
 
 
+def test_what_is_shown_below_a_tall_cell_has_its_place(terminal):
+    t = ready(terminal, rows=8)
+    t.send("\033[200~do\n" + "\n".join(f"x{i} = {i}" for i in range(20)) + "\nend\033[201~")
+    t.wait(lambda t: t.lines()[-1] == ".. end")
+    t.send("\033<\033[B\033[B\033[B\033[B\033[F + math.si\t")  # in the middle of the screen
+    t.wait(lambda t: t.lines()[-1].startswith("sin") and any(line == ".. x3 = 3 + math.sin" for line in t.lines()[:-1]))
+    t.send("(")
+    t.wait(lambda t: t.lines()[-1].startswith("math.sin(x") and any("math.sin(" in line for line in t.lines()[:-1]))
+    t.send("\x12x7")
+    t.wait(lambda t: t.lines()[-1] == "not found: x7")
+    t.send("\x07\x03")
+    t.at_prompt(1)
+
+
+def test_a_search_that_finds_a_tall_cell_shows_what_is_searched(terminal):
+    t = ready(terminal, rows=8)
+    t.send("\033[200~do\n" + "\n".join(f"x{i} = {i}" for i in range(20)) + "\nend\033[201~\r")
+    t.at_prompt(2)
+    t.send("\x12x9")
+    t.wait(lambda t: t.lines()[-1] == "search: x9" and len(t.lines()) == 8 and ".. x9 = 9" in t.lines())
+    t.send("\r")
+    t.at_prompt(3)
+
+
 def test_clear_screen(terminal):
     t = ready(terminal)
     t.send("1\r")
