@@ -301,6 +301,7 @@ static const struct {
     {"'shl' (array or number expected, got nil)", "... cout <<", "it is written print(x)"},
     {"attempt to mod a 'string'", NULL, "a text with numbers in it is string.format(\"%.3f\", x)"},
     {"(global 'f')", "f STRING", "a text with values in it is \"n = \" .. n, or string.format(\"n = %d\", n)"},
+    {"syntax error near '=='", NULL, "== asks whether two values are equal; a variable or an element gets one by ="},
     {"function arguments expected", "... if NAME :", IF},
     {"function arguments expected", "... lambda NAME :", FUNCT},
     {"function arguments expected", NULL, METH},
@@ -310,8 +311,8 @@ static const struct {
     {"on a shape value", NULL, LG_HINT_SHAPE},
     {"number expected, got shape", NULL, LG_HINT_SHAPE},
     {"(method 'unpack')", NULL, "it is written table.unpack(t), of shapes too"},
-    {"(field 'integer index')", NULL, "no element has this index: a table's first one is t[1]"},
-    {"(field '?')", NULL, "no element has this index or key: a table's first one is t[1]"},
+    {"nil value (field 'integer index')", NULL, "no element has this index: a table's first one is t[1]"},
+    {"nil value (field '?')", NULL, "no element has this index or key: a table's first one is t[1]"},
 };
 
 /* Whether the part is in the message's first line; before a $, at its end. */

@@ -40,6 +40,8 @@ static const struct {
     {"local gr\u00f6\u00dfe = 1", "near '<\\195>'", "\u00f6 may stand in strings"},
     {"y = gr\xf6\xdf", "near '<\\246>'", "the byte 0xf6 is no text in UTF-8"},
     {"%time y = 3 \u00d7 4", "near '<\\195>'", "\u00d7 is written *"},
+    {"function f(t)\nt[1] == 2\nend", "syntax error near '=='", "gets one by ="},
+    {"t = {1} print(t[2].x)", "field '?'", "no element has this index"},
     /* what is an expression to its user, though no statement begins so */
     {"c - a @ b", "near '@'", "A:matmul(B)"},
     {"c = 1\n(c - 2) @ c\nd = 3", "near '@'", "A:matmul(B)"},
@@ -333,6 +335,7 @@ TEST(no_hint_where_nothing_is_known)
 {
     static const char *const cells[] = {"error('if x != 2')",
                                         "local t = {} t.x.y = 1",
+                                        "local t = {1} print(t[1].x.y)",
                                         "gpu.ones(2) + gpu.ones(3)",
                                         "gpu.ones(3, 4) + gpu.ones(4, 3)",
                                         "gpu.ones(3, 4) * gpu.ones(2, 3)",
