@@ -41,7 +41,7 @@ static const struct {
     {"y = gr\xf6\xdf", "near '<\\246>'", "the byte 0xf6 is no text in UTF-8"},
     {"%time y = 3 \u00d7 4", "near '<\\195>'", "\u00d7 is written *"},
     {"function f(t)\nt[1] == 2\nend", "syntax error near '=='", "gets one by ="},
-    {"t = {1} print(t[2].x)", "field '?'", "no element has this index"},
+    {"t = {1} print(t[2].x)", "field 'integer index'", "no element has this index"},
     /* what is an expression to its user, though no statement begins so */
     {"c - a @ b", "near '@'", "A:matmul(B)"},
     {"c = 1\n(c - 2) @ c\nd = 3", "near '@'", "A:matmul(B)"},
