@@ -2,12 +2,19 @@
  * that may be the room between its members, or members that are not in use, which nobody has written and nobody looks
  * at. */
 #include <stdlib.h>
+#include <string.h>
 #include "runtime/simt/ptx_walk.h"
 
 #define MOST_PASSES 16 /* through moves from register to register, against the order in the text */
 #define MOST_PARTS  4  /* for each instruction, on average */
 
-enum { STORED = 1, STORED_ALONE = 2, LOOKED_AT = 4 };
+enum {
+    STORED = 1,
+    STORED_ALONE = 2,
+    STORED_WIDER = 4, /* beside other parts of a structure, in more than a byte: alone in it, it'd be a number */
+    PUT_TOGETHER = 8, /* with others for a store, by instructions that move bytes about */
+    LOOKED_AT = 16
+};
 
 /* The union over an operand's registers. */
 static uint8_t uses_of(const uint8_t *uses, const struct ptx_operand *o)
@@ -53,7 +60,7 @@ static size_t element_bytes(const struct ptx_insn *in)
 struct part { /* of a structure, perhaps: what an access is for */
     int reg;  /* its address is so much more than this holds */
     int64_t offset;
-    size_t insn, bytes; /* of all elements */
+    size_t insn, bytes, count; /* of all elements; how many */
     bool is_load, is_byte;
 };
 
@@ -64,14 +71,13 @@ struct parts {
         *next; /* sums of a register and a number: a register's first, and the next one of the same register */
 };
 
-/* Those by one register come together, loads and stores apart, by offset, and bytes before others that begin there. */
+/* Those by one register come together, loads and stores apart, by offset. */
 static int by_place(const void *x, const void *y)
 {
     const struct part *a = x, *b = y;
     if (a->is_load != b->is_load) return a->is_load < b->is_load ? -1 : 1;
     if (a->reg != b->reg) return a->reg < b->reg ? -1 : 1;
-    if (a->offset != b->offset) return a->offset < b->offset ? -1 : 1;
-    return (int)b->is_byte - (int)a->is_byte;
+    return (a->offset > b->offset) - (a->offset < b->offset);
 }
 
 static bool is_sum(const struct ptx_insn *in)
@@ -87,8 +93,8 @@ static void add_parts(struct parts *p, const struct ptx_func *f, size_t insn, bo
     const struct ptx_insn *in = &f->insns[insn];
     const struct ptx_operand *v = value_of(in), *at = address_of(in);
     if (at->reg < 0 || p->count == p->most) return;
-    const size_t bytes = element_bytes(in) * (v->kind == PTX_OP_VECTOR ? v->item_count : 1);
-    const struct part own = {at->reg, at->imm, insn, bytes, is_load, element_bytes(in) == 1};
+    const size_t count = v->kind == PTX_OP_VECTOR ? v->item_count : 1, size = element_bytes(in);
+    const struct part own = {at->reg, at->imm, insn, count * size, count, is_load, size == 1};
     p->parts[p->count++] = own;
     for (size_t k = p->first[own.reg]; k > 0 && p->count < p->most; k = p->next[k - 1]) {
         const struct ptx_operand *o = f->insns[k - 1].operands;
@@ -126,36 +132,65 @@ static bool loads_bytes(const struct ptx_func *f)
     return false;
 }
 
-/* Compilers copy the room between members apart, as bytes: behind, or at the end of, what is no bytes. Which of the
- * instructions do so? NULL without memory. */
+/* Where do parts end that begin here and leave nothing out between them? */
+static const struct part *end_of_run(const struct part *a, const struct part *end)
+{
+    int64_t reached = a->offset;
+    const struct part *b = a;
+    for (; b < end && b->is_load == a->is_load && b->reg == a->reg && b->offset <= reached; b++)
+        if (b->offset + (int64_t)b->bytes > reached) reached = b->offset + (int64_t)b->bytes;
+    return b;
+}
+
+/* Compilers copy the room between members apart, as bytes: beside what is no bytes. Which of the loads do so, and which
+ * stores are of what stands beside other parts? NULL without memory. */
 static bool *find_room(struct ptx_parser *p, const struct ptx_func *f)
 {
     bool *is_room = ptx_new(p, f->insn_count + 1, sizeof *is_room);
     struct parts all = {0};
     if (!is_room || !loads_bytes(f)) return is_room;
     if (!find_parts(p, &all, f)) return NULL;
-    const struct part *member = NULL;
-    for (const struct part *a = all.parts; a < all.parts + all.count; a++) {
-        if (member && (member->is_load != a->is_load || member->reg != a->reg)) member = NULL;
-        if (!a->is_byte)
-            member = a;
-        else if (member)
-            is_room[a->insn] |= a->offset <= member->offset + (int64_t)member->bytes;
+    for (const struct part *a = all.parts, *end = a + all.count, *next; a < end; a = next) {
+        size_t elements = 0;
+        bool has_member = false;
+        next = end_of_run(a, end);
+        for (const struct part *b = a; b < next; b++) has_member |= !b->is_byte, elements += b->count;
+        for (const struct part *b = a; b < next; b++)
+            is_room[b->insn] |= has_member && elements > 1 && (b->is_byte || !b->is_load);
     }
     return is_room;
+}
+
+static bool moves_bits(const struct ptx_insn *in) /* from one type of integers to another */
+{
+    return in->mod_count == 2 && strchr("bus", in->mods[0][0]) && strchr("bus", in->mods[1][0]);
+}
+
+/* Of an instruction that moves whole bytes to other places in a register: what becomes of them if that is done with
+ * its result, else LOOKED_AT. */
+static uint8_t put_together(const struct ptx_insn *in, uint8_t uses)
+{
+    if (in->operand_count < 2) return LOOKED_AT;
+    const struct ptx_operand *last = &in->operands[in->operand_count - 1];
+    const uint64_t number = last->kind == PTX_OP_IMM ? (uint64_t)last->imm : 0;
+    const bool is_mask = ptx_is(in, "and") && (number == 0xff || number == 0xffff);
+    const bool shifts = ptx_is(in, "shl") && number > 0 && number % 8 == 0;
+    if (is_mask || shifts || (ptx_is(in, "cvt") && moves_bits(in))) return uses | PUT_TOGETHER;
+    const bool joins = ptx_is(in, "or") || (ptx_is(in, "prmt") && last->kind == PTX_OP_IMM);
+    return joins ? (uint8_t)((uses & ~STORED_WIDER) | PUT_TOGETHER) : LOOKED_AT;
 }
 
 /* What an instruction does with what it reads. */
 static bool add_uses_by(uint8_t *uses, const struct ptx_insn *in, bool is_room)
 {
     const bool stores = accesses(in, "st"), moves = ptx_is(in, "mov") && in->operand_count == 2;
-    const uint8_t stored = !stores || is_room ? STORED : STORED | STORED_ALONE;
+    const bool has_result = ptx_overwrites(in) && in->operand_count > 0;
+    const uint8_t of_result = has_result ? uses_of(uses, &in->operands[0]) : 0;
+    const uint8_t others = !has_result ? LOOKED_AT : moves ? of_result : put_together(in, of_result);
+    const uint8_t stored = STORED | (!stores || !is_room ? STORED_ALONE : element_bytes(in) > 1 ? STORED_WIDER : 0);
     bool any = false;
-    for (size_t k = ptx_overwrites(in) ? 1 : 0; k < in->operand_count; k++)
-        any |= add_uses(uses, &in->operands[k],
-                        stores && k == 1  ? stored
-                        : moves && k == 1 ? uses_of(uses, &in->operands[0])
-                                          : LOOKED_AT);
+    for (size_t k = has_result ? 1 : 0; k < in->operand_count; k++)
+        any |= add_uses(uses, &in->operands[k], stores && k == 1 ? stored : others);
     return any;
 }
 
@@ -173,8 +208,8 @@ static bool mark_copies(struct ptx_parser *p, struct ptx_func *f)
         struct ptx_insn *in = &f->insns[k];
         if (!accesses(in, "ld")) continue;
         const uint8_t by = uses_of(uses, value_of(in));
-        in->is_copied = by & STORED && !(by & LOOKED_AT);
-        in->is_room = by == STORED && is_room[k]; /* where nothing was written, the load of a member tells it */
+        in->is_room = (by & ~PUT_TOGETHER) == STORED && is_room[k]; /* of what nobody wrote, a member's load tells */
+        in->is_copied = in->is_room || (by & STORED && !(by & (PUT_TOGETHER | LOOKED_AT)));
     }
     return true;
 }

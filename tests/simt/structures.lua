@@ -128,6 +128,54 @@ __global__ void k(Key *o, const Key *x, const Key *y, int n) {
   return function() t.eq(string.unpack("<d", o:tobytes(), 16 * (64 * 3 + 7) + 1), 59.0) end
 end)
 
+-- The compiler loads such room byte by byte, and puts it together with the byte before it for wider stores.
+local chosen <const> = types .. [[
+struct Key { double a; char b; };
+__global__ void fill(Key *x, int without) { x[threadIdx.x].a = threadIdx.x; if (threadIdx.x != without) x[threadIdx.x].b = threadIdx.x / 2; }
+__global__ void k(%s *o, const Key *x, const Key *y, int n) {
+  Key mine[4];
+  int t = threadIdx.x;
+#pragma unroll
+  for (int i = 0; i < 4; i++)
+    if (n > 8) mine[i] = y[4 * t + i < n ? 4 * t + i : n - 1 - i];
+    else mine[i].a = x[4 * t + i].a, mine[i].b = x[i].b;
+#pragma unroll
+  for (int i = 0; i < 4; i++) %s;
+}]]
+
+local function choose(without)
+  return function(k)
+    local x, o = gpu.empty(256 * 16, "uint8"), gpu.empty(256 * 16, "uint8")
+    k.fill(1, 256)(x, without)
+    k.k(1, 64)(o, x, x, 250)
+    return function()
+      t.eq(string.unpack("<d", o:tobytes(), 16 * (64 * 3 + 7) + 1), 31.0)
+      t.eq(o[{ 16 * (64 * 3 + 7) + 9 }], 15)
+    end
+  end
+end
+
+clean("room behind a byte that is stored with it", chosen:format("Key", "o[64 * i + t] = mine[i]"), choose(-1))
+
+clean("room that is shifted behind a byte", [[
+struct Key { double a; unsigned char b, room[7]; };
+__global__ void fill(Key *x) { x[threadIdx.x].a = threadIdx.x, x[threadIdx.x].b = threadIdx.x; }
+__global__ void k(Key *o, const Key *x) {
+  int t = threadIdx.x;
+  double a = x[t].a;
+  unsigned b = x[t].b, room = x[t].room[0], shifted, both;
+  asm("shl.b32 %0, %1, 8;" : "=r"(shifted) : "r"(room));
+  asm("or.b32 %0, %1, %2;" : "=r"(both) : "r"(shifted), "r"(b));
+  o[t].a = a, *(unsigned short *)&o[t].b = both;
+}]], function(k)
+  local x, o = gpu.empty(64 * 16, "uint8"), gpu.empty(64 * 16, "uint8")
+  k.fill(1, 64)(x)
+  k.k(1, 64)(o, x)
+  return function() t.eq(o[{ 16 * 7 + 9 }], 7) end
+end)
+
+faulty("a byte that is stored as a number beside others", chosen:format("S", "o[64 * i + t].c = mine[i].a, o[64 * i + t].x = mine[i].b"), choose(77), { kind = "uninitialized read", line = 12, count = 1 })
+
 clean("structures with bytes between their members, copied whole", [[
 struct P { char c; double d; };
 struct Q { short a; char b; int x; };
@@ -191,6 +239,15 @@ faulty("a byte that becomes a member", types .. [[__global__ void k(S *o) {
   __syncthreads();
   o[t].x = t, o[t].c = s[t ^ 1];
 }]], function(k) run(k, 8) end, { kind = "uninitialized read", line = 7, count = 32 })
+
+faulty("bytes beside others", [[__global__ void k(char *o) {
+  __shared__ char s[256];
+  int t = threadIdx.x;
+  s[4 * t] = s[4 * t + 1] = s[4 * t + 3] = t;
+  __syncthreads();
+#pragma unroll
+  for (int i = 0; i < 4; i++) o[4 * t + i] = s[4 * (t ^ 1) + i];
+}]], function(k) run(k, 4) end, { kind = "uninitialized read", line = 7, count = 64 })
 
 faulty("a member that is looked at", exchange("float4", "s[t].x = s[t].y = s[t].z = t;", "float4 v = s[t ^ 1]; v.x += v.w; o[t] = v;"), function(k) run(k, 16, "float32") end, { kind = "uninitialized read", line = 7 })
 
