@@ -256,7 +256,6 @@ static const struct {
     {"or a mask, not by boolean", "... ~=", MASK},
     {"not by nil", "... [ None", AXIS},
     {"not by nil", "... , None", AXIS},
-    {"'bincount' (number expected, got array)", NULL, "the least length comes first, x:bincount(0, weights)"},
     {"'kernel' (table expected, got number)", "... gsub",
      "gsub also gives how many it replaced; in parentheses, gpu.kernel((s:gsub(a, b))), it is the text alone"},
     {"expected (N, C, H, W) or (C, H, W)", NULL,

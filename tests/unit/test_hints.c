@@ -260,7 +260,6 @@ static const struct {
     {"y = tonumber('abc') + 1", "arithmetic on a nil value", "no number"},
     {"assert(gpu.allclose(gpu.ones(3), gpu.range(3)))", "assertion failed!", "(x - y):abs():max()"},
     {"local y = gpu.ones(3) print(y[y == 1])", "not by boolean", "x:eq(y)"},
-    {"local y = gpu.ones(3) y:to('int32'):bincount(y)", "number expected, got array", "x:bincount(0, weights)"},
     {"gpu.hstack{gpu.ones(2), gpu.ones(2)}", "it is written gpu.concatenate({x, y}, 2)", ""},
     {"gpu.kernel(('a'):gsub('a', 'b'))", "table expected, got number", "(s:gsub(a, b))"},
     {"gpu.ones(5, 5):conv2d(gpu.ones(1, 1, 3, 3))", "(N, C, H, W) or (C, H, W)", "newaxis"},
