@@ -81,6 +81,7 @@ static int push_calls(lua_State *L, int idx, int64_t count, const struct rt_arra
     luaL_checkstack(L, 8, NULL);
     lua_createtable(L, (int)(count < 65536 ? count : 65536), 0);
     int list = lua_gettop(L), kind = LUA_TNIL;
+    bool whole = true;
     for (int64_t i = 1; i <= count; i++) {
         lg_poll(L);
         lua_pushvalue(L, 1);
@@ -93,11 +94,12 @@ static int push_calls(lua_State *L, int idx, int64_t count, const struct rt_arra
         if (kind != LUA_TNIL && type != kind)
             luaL_error(L, "apply_along_axis: the function returned %s, and something else before", lg_type_name(L, -1));
         kind = type;
+        whole &= lua_isinteger(L, -1);
         lua_rawseti(L, list, i);
     }
     if (kind == LUA_TUSERDATA) return lg_step(L, "gpu.stack", "v", list);
-    const char *dtype = rt_dtypes[kind == LUA_TBOOLEAN ? RT_BOOL : lg_floating(a)].name;
-    return lg_step(L, "gpu.array", "vss", list, dtype, rt_array_device(a)->name);
+    const enum rt_dtype t = kind == LUA_TBOOLEAN ? RT_BOOL : whole ? RT_INT64 : lg_floating(a);
+    return lg_step(L, "gpu.array", "vss", list, rt_dtypes[t].name, rt_array_device(a)->name);
 }
 
 static int apply_along_axis(lua_State *L)
@@ -162,7 +164,8 @@ const struct lg_function lg_assemble_functions[] = {
      "local x = gpu.block({{gpu.eye(2), gpu.zeros(2, 1)}, {gpu.ones(1, 2), 5}})\n"
      "assert(x:equal(gpu.array({{1, 0, 0}, {0, 1, 0}, {1, 1, 5}})))"},
     {"apply_along_axis", apply_along_axis, "gpu.apply_along_axis(f, axis, x)",
-     "What a Lua function makes of each row along an axis: numbers, or arrays of one shape, which take the axis's place.\n"
+     "What a Lua function makes of each row along an axis: numbers, or arrays of one shape, which take the axis's place. "
+     "Of integers alone the result is int64.\n"
      "One call a row, so that operations on whole arrays are much faster where they can say it.",
      "local x = gpu.array({{3, 1}, {2, 5}})\n"
      "assert(gpu.apply_along_axis(function(row) return row:max() end, 2, x):equal(gpu.array({3, 5})))"},

@@ -220,6 +220,9 @@ static const char *const synonyms[][2] = {
     {"csr_matrix", "x:to_sparse(), or gpu.sparse.csr of its parts"},
     {"csr_array", "x:to_sparse(), or gpu.sparse.csr of its parts"},
     {"errorbar", "gpu.plot{{x, y}, {x, y - e, style = \"points\"}, {x, y + e, style = \"points\"}}"},
+    {"rankdata", "x:argsort():argsort(), the ranks of different elements"},
+    {"skew", "(d ^ 3):mean() / (d ^ 2):mean() ^ 1.5, with d = x - x:mean()"},
+    {"kurtosis", "(d ^ 4):mean() / (d ^ 2):mean() ^ 2 - 3, with d = x - x:mean()"},
     {"CubicSpline", "gpu.ndimage.map_coordinates(x, coordinates, 3)"},
 };
 /* clang-format on */
@@ -302,7 +305,7 @@ const char *lg_option_synonym(const char *name)
         {"dim", "axis"}, {"dims", "axis"}, {"axes", "axis"}, {"keepdim", "keepdims"}, {"keep_dims", "keepdims"},
         {"type", "dtype"}, {"correction", "ddof"}, {"size", "shape"}, {"num", "count"}, {"fill_value", "value"},
         {"constant_values", "value"}, {"a_min", "min"}, {"a_max", "max"}, {"minlength", "least"}, {"dx", "spacing"},
-        {"interpolation", "method"}, {"loc", "mean"}, {"deg", "degree"}, {"repeats", "count"}};
+        {"interpolation", "method"}, {"loc", "mean"}, {"deg", "degree"}, {"repeats", "count"}, {"nperseg", "n"}};
     /* clang-format on */
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
         if (strcmp(name, options[i][0]) == 0) return options[i][1];

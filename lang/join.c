@@ -32,7 +32,9 @@ static const struct rt_array *push_part(lua_State *L, lua_Integer i)
 {
     lua_rawgeti(L, 1, i);
     const struct rt_array *a = lg_test_array(L, -1);
-    if (!a) luaL_error(L, "item %I of the list is %s, expected an array", (LUAI_UACINT)i, lg_type_name(L, -1));
+    if (!a)
+        luaL_error(L, "item %I of the list is %s, expected an array%s", (LUAI_UACINT)i, lg_type_name(L, -1),
+                   lua_isnumber(L, -1) ? "; numbers become one by gpu.array{1, 2}" : "");
     if (!a->storage) luaL_error(L, "item %I of the list was freed", (LUAI_UACINT)i);
     return lg_check_array(L, -1);
 }

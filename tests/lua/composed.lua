@@ -180,6 +180,10 @@ t.every("what they refuse, and what to write instead", function(device)
   t.raises("different depth, 1 and 2", gpu.block, { 1, { 2 } })
   t.raises("a list is empty", gpu.block, { {} })
   t.raises("two axes or more", gpu.rot90, gpu.ones(3, device))
+  local wide = gpu.zeros(2, 2049, "float16", device) -- which has no 2049
+  wide[{ {}, 2049 }] = 1
+  local places = gpu.apply_along_axis(function(v) return v:argmax() end, 2, wide)
+  t.same({ places.dtype, places:totable() }, { "int64", { 2049, 2049 } })
   t.raises("the function returned nil", gpu.apply_along_axis, function() end, 1, x)
   local calls = 0
   t.raises("the function returned array, and something else before", gpu.apply_along_axis, function(v)
