@@ -154,18 +154,34 @@ static int setxor1d(lua_State *L)
     return 1;
 }
 
+/* Whether the last of the n edges at 2 is below the first. */
+static bool are_descending(lua_State *L, int64_t n)
+{
+    if (n < 2) return false;
+    lua_geti(L, 2, 1);
+    lua_geti(L, 2, n);
+    const bool below = lua_compare(L, -1, -2, LUA_OPLT);
+    lua_pop(L, 2);
+    return below;
+}
+
 static int digitize(lua_State *L)
 {
     bool number = lua_type(L, 1) == LUA_TNUMBER;
     const struct rt_array *x = number ? NULL : lg_step_array(L, 1, NULL, RT_DTYPE_COUNT);
     const struct rt_array *edges = lg_step_array(L, 2, x, x ? lg_floating(x) : RT_FLOAT64);
     bool right = lg_check_flag(L, 3, "right");
-    if (edges->ndim != 1) return luaL_error(L, "digitize: the edges are one axis of ascending numbers");
-    lg_step(L, "searchsorted", "vvs", 2, 1, right ? "left" : "right");
+    if (edges->ndim != 1) return luaL_error(L, "digitize: the edges are one axis of numbers in order");
+    const int64_t n = edges->shape[0];
+    const bool descending = are_descending(L, n); /* from the last edge on, bins count down */
+    const int ascending = descending ? lg_step(L, "flip", "v", 2) : 2;
+    const int place = lg_step(L, "searchsorted", "vvs", ascending, 1, right ? "left" : "right");
     if (number)
-        lua_pushinteger(L, lua_tointeger(L, -1) - 1);
+        lua_pushinteger(L, descending ? n + 1 - lua_tointeger(L, place) : lua_tointeger(L, place) - 1);
+    else if (descending)
+        lg_step(L, "neg", "v", lg_step(L, "sub", "vi", place, n + 1));
     else
-        lg_step(L, "sub", "vi", lua_gettop(L), (int64_t)1);
+        lg_step(L, "sub", "vi", place, (int64_t)1);
     return 1;
 }
 
@@ -186,7 +202,8 @@ const struct lg_function lg_set_functions[] = {
      "assert(gpu.setxor1d({3, 1, 2}, {2, 4}):equal(gpu.array({1, 3, 4})))"},
     {"digitize", digitize, "x:digitize(edges [, right])   gpu.digitize(x, edges [, right])",
      "The number of the bin that each element lies in: bin 1 begins at the first edge, 0 is before it.\n"
-     "Edges are a list or array in ascending order. Each belongs to the bin that begins there or, with right = true, to "
-     "the one that ends there. A number gives a number.",
+     "Edges are a list or array in ascending order, and each belongs to the bin that begins there or, with right = true, "
+     "to the one that ends there; or in descending order, when the upper edge of a bin comes first, and each belongs to "
+     "the bin above it or, with right = true, to the one below. A number gives a number.",
      "assert(gpu.array({0.5, 1, 9}):digitize({1, 2, 3}):equal(gpu.array({0, 1, 3})))"},
     {0}};

@@ -143,7 +143,7 @@ def sets(r, g, dtype):
     for name in ("intersect1d", "union1d", "setdiff1d", "setxor1d"):
         want = getattr(np, name)(x, y)
         yield f"gpu.{name}(x, y)", both, want if name != "setdiff1d" else np.unique(x)[~np.isin(np.unique(x), y)]
-    edges = np.unique(g.standard_normal(r.choice([1, 3, 20])) * 5)
+    edges = np.unique(g.standard_normal(r.choice([1, 3, 20])) * 5)[:: r.choice([1, -1])]
     right = r.random() < 0.5
     yield f"x:digitize(e, {str(right).lower()})", {"x": x, "e": edges}, np.digitize(x, edges, right)
     keys = np.round(g.standard_normal((3, r.choice([1, 7, 300])))) + 0.0  # no -0.0
