@@ -6,8 +6,9 @@
  * checks look where the value is used (ptx_later.c) or, if they can't, at those threads that perhaps want it.
  *
  * It is told of loads of a variable at a place of it that the text names, as only of these it is known that they may
- * be made; and of those in inline PTX where all threads of a block load one place, as Triton lets them, which is right
- * for all of them where it is for one that wants it. Done for launches alone, as calls are inlined. */
+ * be made; and of those in inline PTX where all threads of a block load one place, or those whose number has some bits
+ * in common do, as Triton lets them, which is right for all of them where it is for one that wants it. Done for
+ * launches alone, as calls are inlined. */
 #include <string.h>
 #include "runtime/simt/ptx_eager.h"
 
@@ -24,8 +25,15 @@ static const struct ptx_var *find_variable(const struct ptx_var *vars, size_t co
     return NULL;
 }
 
-/* Is a register the same for all threads of a block, being made of parameters and the block's place? */
-static bool is_of_block(const struct eager *e, int reg, unsigned depth)
+static bool drops_bits(const struct ptx_insn *in)
+{
+    static const char *const opcodes[] = {"and", "shr"};
+    return ONE_OF(in->opcode, opcodes) && in->operands[in->operand_count - 1].kind == PTX_OP_IMM;
+}
+
+/* Is a register the same for many threads of a block, being made of parameters, the block's place, and no more than
+ * some bits of the thread's, or is it what such bits are taken of? */
+static bool is_of_block(const struct eager *e, int reg, bool some_bits, unsigned depth)
 {
     const size_t maker = e->makers[reg];
     if (maker >= SEVERAL || depth == FEW) return false;
@@ -34,8 +42,9 @@ static bool is_of_block(const struct eager *e, int reg, unsigned depth)
     bool ok = ptx_computes(in);
     for (size_t k = 1; ok && k < in->operand_count; k++) {
         const struct ptx_operand *o = &in->operands[k];
-        if (o->kind == PTX_OP_REG) ok = is_of_block(e, o->reg, depth + 1);
-        if (o->kind == PTX_OP_VECTOR || (o->kind == PTX_OP_SPECIAL && !strncmp(o->symbol, "tid.", 4))) ok = false;
+        if (o->kind == PTX_OP_REG) ok = is_of_block(e, o->reg, some_bits || drops_bits(in), depth + 1);
+        if (o->kind == PTX_OP_VECTOR) ok = false;
+        if (o->kind == PTX_OP_SPECIAL && !strncmp(o->symbol, "tid.", 4)) ok = some_bits;
     }
     return ok;
 }
@@ -51,7 +60,7 @@ bool ptx_may_be_early(const struct eager *e, const struct ptx_insn *in)
     const struct ptx_func *f = e->f;
     if (!ptx_is_plain_load(in)) return false;
     const struct ptx_operand *at = &in->operands[1];
-    if (may_be_of_block(in)) return is_of_block(e, at->reg, 0);
+    if (may_be_of_block(in)) return is_of_block(e, at->reg, false, 0);
     if (at->reg >= 0 || !at->symbol || at->imm < 0) return false;
     const struct ptx_var *v = find_variable(f->vars, f->var_count, at->symbol);
     if (!v) v = find_variable(m->vars, m->var_count, at->symbol);

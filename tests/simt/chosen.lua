@@ -180,6 +180,32 @@ __global__ void k(int *total, int n, int least, int *seen) {
   t.eq(gpu.check(function() k(1, 64)(total, 5, 1, seen) end)[1].kind, "race") -- all keep what they have read
 end)
 
+-- As it writes arrays of fewer elements than threads: each element is loaded by those whose number has some bits in common.
+t.test("many threads load what one of them stores to", function()
+  local function changes(place, stores)
+    return gpu.kernel(([[
+__global__ void k(int *x, int n, int *seen) {
+  const int t = threadIdx.x;
+  int v;
+  asm volatile("ld.global.b32 %%0, [%%1];" : "=r"(v) : "l"(x + (%s)));
+  v += n;
+  asm volatile("{ .reg .pred p; setp.eq.u32 p, %%0, 0; @p st.global.b32 [%%1], %%2; }"
+    :: "r"(%s), "l"(x + %s), "r"(v) : "memory");
+  if (seen) seen[threadIdx.x] = v;
+}]]):format(place, stores, stores == "t & 1" and "t" or "(" .. place .. ")"))
+  end
+  local seen = gpu.zeros(128, "int32")
+  for place, stores in pairs { ["t & 7"] = "t & 120", ["t >> 3"] = "t & 7", ["t >> 3 & 7"] = "t & 71" } do
+    local x, k = gpu.zeros(128, "int32"), changes(place, stores)
+    t.eq(#gpu.check(function() k(1, 128)(x, 5, nil) end), 0, place)
+    t.eq(x:sum(), place == "t >> 3" and 80 or 40)
+    t.eq(gpu.check(function() k(1, 128)(x, 5, seen) end)[1].kind, "race") -- all keep what they have read
+  end
+  local x = gpu.zeros(128, "int32")
+  t.eq(gpu.check(function() changes("t & 7", "t & 56")(1, 128)(x, 5, nil) end)[1].kind, "race") -- two threads store
+  t.eq(gpu.check(function() changes("t ^ 1", "t & 1")(1, 128)(x, 5, nil) end)[1].kind, "race") -- a place for each
+end)
+
 t.test("random programs: who wants a value reads it", function()
   local first = tonumber(arg[2] or os.getenv "LUNARRAY_SEED") or 1
   for seed = first, first + (tonumber(arg[3]) or (t.brief and 10 or 40)) - 1 do
