@@ -10,6 +10,17 @@
 
 #define MAX_ARITY 3
 
+/* Raises what computes the operation of numbers alone: Lua's math library where that has it, else an array of one. */
+static void refuse_numbers(lua_State *L, enum kn_op op)
+{
+    static const char *const more[MAX_ARITY + 1] = {"", "", ", y", ", y, z"};
+    const char *name = kn_ops[op].name;
+    luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+    if (lua_getfield(L, -1, "math") == LUA_TTABLE && lua_getfield(L, -1, name) == LUA_TFUNCTION)
+        luaL_error(L, "%s needs an array; of numbers it is math.%s", name, name);
+    luaL_error(L, "%s needs an array; of numbers it is gpu.%s(gpu.array{x}%s)[1]", name, name, more[kn_ops[op].arity]);
+}
+
 static void check_operands(lua_State *L, enum kn_op op, struct kn_operand *args)
 {
     bool any = false;
@@ -17,7 +28,7 @@ static void check_operands(lua_State *L, enum kn_op op, struct kn_operand *args)
         lg_check_operand(L, i + 1, &args[i]);
         any = any || args[i].array;
     }
-    if (!any) luaL_error(L, "%s needs an array; of numbers Lua's own math library computes it", kn_ops[op].name);
+    if (!any) refuse_numbers(L, op);
 }
 
 static bool any_waits(enum kn_op op, const struct kn_operand *args)

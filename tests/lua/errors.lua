@@ -61,6 +61,13 @@ t.test("options have names, and what takes none is told", function()
   t.raises("here:3: bad argument #2 to 'outer' (array expected, got string)", assert(load(code, "=here")), gpu)
 end)
 
+t.test("of numbers alone it is told what computes an operation", function()
+  t.raises("sqrt needs an array; of numbers it is math.sqrt", gpu.sqrt, 4)
+  t.raises("erf needs an array; of numbers it is gpu.erf(gpu.array{x})[1]", gpu.erf, 1)
+  t.raises("hypot needs an array; of numbers it is gpu.hypot(gpu.array{x}, y)[1]", gpu.hypot, 3, 4)
+  t.eq(gpu.hypot(gpu.array { 3 }, 4)[1], 5.0)
+end)
+
 t.test("an axis may be named", function()
   local x = gpu.range(6):reshape(2, 3)
   for _, f in ipairs { x.cumsum, x.cummax, x.softmax, x.log_softmax } do assert(f(x, { axis = 1 }):equal(f(x, 1))) end
