@@ -44,7 +44,7 @@ SAN_LDFLAGS := $(if $(SAN),-no-pie $(GOLD))
 TEST_LDFLAGS := $(or $(SAN_LDFLAGS),$(GOLD))
 
 # What compiles longest comes first, so that no processor waits for it in the end.
-LONG   := $(addprefix runtime/simt/vector_,avx512.c avx2.c base.c) $(addprefix kernels/loops_,v4.c v3.c base.c)
+LONG   := $(addprefix runtime/simt/vector_,avx512.c avx2.c base.c) $(addprefix kernels/,loops_v4.c loops_v3.c loops_base.c quicksort.c)
 SRC    := $(LONG) $(filter-out $(LONG),$(wildcard runtime/*.c runtime/simt/*.c kernels/*.c lang/*.c jupyter/*.c repl/*.c))
 OBJ    := $(SRC:%.c=$(BUILD)/obj/%.o)
 LIBOBJ := $(filter-out $(BUILD)/obj/repl/main.o,$(OBJ))
