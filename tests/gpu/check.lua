@@ -200,7 +200,7 @@ local at_once = math.max(1, math.tointeger(tonumber(os.getenv("LUNARRAY_CHECK_JO
 local running = {}
 local function start(i)
   if not scripts[i] then return end
-  running[i] = io.popen("LUNARRAY='" .. binary .. "' LUNARRAY_COMPILE=wait LUNARRAY_TEST_DEVICES=cuda:0 LUNARRAY_DEVICE=cuda:0 '" ..
+  running[i] = io.popen("LUNARRAY='" .. binary .. "' LUNARRAY_COMPILE=" .. (os.getenv "LUNARRAY_COMPILE" or "wait") .. " LUNARRAY_TEST_DEVICES=cuda:0 LUNARRAY_DEVICE=cuda:0 '" ..
     binary .. "' " .. scripts[i] .. " 2>&1")
 end
 for i = 1, at_once do start(i) end
