@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "lang/closest.h"
+#include "lang/display.h"
 #include "lang/foreign.h"
 #include "lang/lang.h"
 #include "runtime/spelling.h"
@@ -415,6 +416,26 @@ static const struct lg_function *check_trimmed(lua_State *L, int idx)
     return dot && is_module(L, lua_tostring(L, idx)) ? NULL : check_topic(L, idx);
 }
 
+/* Shows the help at the top. A notebook breaks what is printed anywhere when it is narrow, a text of HTML at words. */
+static void show_help(lua_State *L)
+{
+    struct lg_terminal terminal;
+    if (!lg_shows_pictures(L, &terminal)) {
+        lua_getglobal(L, "print");
+        lua_insert(L, -2);
+        lua_call(L, 1, 0);
+        return;
+    }
+    struct lg_mime items[2] = {{.type = "text/html"}, {.type = "text/plain"}};
+    const char *text = items[1].data = lua_tolstring(L, -1, &items[1].length);
+    text = luaL_gsub(L, luaL_gsub(L, luaL_gsub(L, text, "&", "&amp;"), "<", "&lt;"), ">", "&gt;");
+    lua_pushfstring(
+        L, "<pre style=\"margin:0;padding:0;white-space:pre-wrap;word-break:normal;overflow-wrap:break-word\">%s</pre>",
+        text);
+    items[0].data = lua_tolstring(L, -1, &items[0].length);
+    lg_show(L, &(struct lg_bundle){items, 2}, NULL, false);
+}
+
 static int help(lua_State *L)
 {
     lua_settop(L, 1); /* so that a missing argument is nil, and not what comes next */
@@ -430,9 +451,7 @@ static int help(lua_State *L)
             return luaL_error(L, "there is no help on '%s'; %s", lua_tostring(L, 1),
                               lg_push_way_out(L, lua_tostring(L, 1)));
     }
-    lua_getglobal(L, "print");
-    lua_insert(L, -2);
-    lua_call(L, 1, 0);
+    show_help(L);
     return 0;
 }
 
@@ -458,7 +477,7 @@ static int docs(lua_State *L)
 
 static const struct lg_function functions[] = {
     {"help", help, "gpu.help([name])",
-     "Prints what is known of a function, or the names of all of them.\n"
+     "Shows what is known of a function, or the names of all of them.\n"
      "`name` is a string such as \"linspace\" or \"array.sum\", a module's such as \"fft\", the function itself, or one of the topics \"lua\", \"cuda\", \"indexing\", "
      "\"dtypes\", \"broadcasting\", \"devices\", \"memory\", \"numpy\", \"random\", \"accuracy\" and \"files\". Of another library's name, as \"arange\", it says what it is here; any other word is searched for in names and texts, as \"eigenvalue\" or \"standard deviation\".",
      "gpu.help('linspace')\ngpu.help(gpu.zeros)\ngpu.help 'eigenvalue'"},

@@ -35,6 +35,17 @@ def test_a_display_is_updated_from_a_later_cell(client):
     assert between[2][1]["data"] == {"text/plain": ""}
 
 
+def test_help_is_broken_at_words(client):
+    """What is printed is broken anywhere in a narrow notebook."""
+    content, between = client.execute("gpu.help 'gpu.where'")
+    assert content["status"] == "ok" and kinds(between) == ["execute_input", "display_data"], (content, between)
+    data = between[1][1]["data"]
+    assert data["text/plain"].startswith("x:where(") and "Example:" in data["text/plain"]
+    pre = xml.etree.ElementTree.fromstring(data["text/html"])
+    assert pre.tag == "pre" and pre.text == data["text/plain"]
+    assert {"white-space:pre-wrap", "word-break:normal"} <= set(pre.get("style").split(";"))
+
+
 def test_progress_updates_one_display(client):
     content, between = client.execute("for i in gpu.progress(20000, '<b>') do if i == 15001 then break end end")
     assert content["status"] == "ok", content
