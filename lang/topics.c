@@ -104,7 +104,7 @@ const struct lg_function lg_topics[] = {
      "\n- <cooperative_groups.h>, <cooperative_groups/reduce.h>; grid.sync() by k(grid, block, {cooperative = true}) | cooperative groups: tiles of a warp, blocks, clusters, a barrier for the grid"
      "\n- __cluster_dims__ or k(grid, block, {cluster = 2}), cluster.map_shared_rank | thread block clusters, distributed shared memory"
      "\n- <cuda_fp16.h>: __half, __half2; <cuda_bf16.h>: __nv_bfloat16; <cuda_fp8.h> | half precision and smaller numbers"
-     "\n- <mma.h>: nvcuda::wmma; asm(\"mma.sync ...\"), asm(\"wgmma ...\") | tensor cores"
+     "\n- <mma.h>: nvcuda::wmma; asm(\"mma.sync ...\"), asm(\"wgmma ...\"), asm(\"tcgen05.mma ...\"), compiled for one generation of GPUs each | tensor cores"
      "\n- <cuda/pipeline>, <cuda_pipeline_primitives.h>, <cooperative_groups/memcpy_async.h> | asynchronous copies into shared memory, memcpy_async, cp.async"
      "\n- <cuda/barrier>, gpu.tensormap | mbarrier, copies in bulk, the tensor memory accelerator (TMA)"
      "\n- <cub/cub.cuh>: cub::BlockReduce, cub::WarpScan and others of blocks and warps | CUB"

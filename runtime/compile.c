@@ -34,8 +34,16 @@ static bool names_one(const struct rt_program *p, const char *const *words)
 /* What GPUs have in one generation only, as PTX for the architecture's "a" variant, which no later one takes. */
 static bool names_specific(const struct rt_program *p)
 {
-    static const char *const words[] = {"wgmma.",     "setmaxnreg.",        "tensormap.replace",         "tcgen05.",
-                                        "tensormap_", "tensormap::generic", "__CUDA_ARCH_FEAT_SM90_ALL", NULL};
+    static const char *const words[] = {"wgmma.",     "setmaxnreg.",        "tensormap.replace",         "tcgen05",
+                                        "tensormap_", "tensormap::generic", "__CUDA_ARCH_FEAT_SM90_ALL", "__CUDA_ARCH_FEAT_SM100_ALL",
+                                        NULL};
+    return names_one(p, words);
+}
+
+/* What came with 10.0. */
+static bool names_tensor_memory(const struct rt_program *p)
+{
+    static const char *const words[] = {"tcgen05", "__CUDA_ARCH_FEAT_SM100_ALL", NULL};
     return names_one(p, words);
 }
 
@@ -48,12 +56,13 @@ static bool names_newer(const struct rt_program *p)
     return names_one(p, words) || names_specific(p);
 }
 
-/* simt runs what is compiled for 8.0, and for 9.0 where the source asks for what came with it; a GPU gets its own
- * architecture or the newest that NVRTC knows below it. */
+/* simt runs what is compiled for 8.0, and for 9.0 or 10.0 where the source asks for what came with them; a GPU gets its
+ * own architecture or the newest that NVRTC knows below it. */
 static enum rt_status choose_target(const struct rt_device *d, const struct rt_program *p,
                                     const struct rt_nvrtc_info *info, int *out, struct rt_error *e)
 {
-    int simt = d->compiles_for ? d->compiles_for : names_newer(p) ? 90 : 80;
+    int needs = names_tensor_memory(p) ? 100 : names_newer(p) ? 90 : 80;
+    int simt = d->compiles_for ? d->compiles_for : needs;
     int wanted = d->kind == RT_SIMT ? simt : d->compute_major * 10 + d->compute_minor, best = 0;
     for (const int *a = info->architectures; *a; a++) {
         if (*a <= wanted && *a > best) best = *a;

@@ -7,6 +7,7 @@
 #include "runtime/simt/check_access.h"
 #include "runtime/simt/check_copies.h"
 #include "runtime/simt/matrix.h"
+#include "runtime/simt/tcgen05.h"
 #include "runtime/simt/tensor_map.h"
 
 #define PIECE     16u
@@ -14,7 +15,7 @@
 
 bool simt_check_in_pieces(const struct insn *i)
 {
-    return simt_is_matrix_move(i) || simt_is_fill(i) || simt_is_bulk(i);
+    return simt_is_matrix_move(i) || simt_is_tensor_access(i) || simt_is_fill(i) || simt_is_bulk(i);
 }
 
 /* ---- matrices ---- */
@@ -65,6 +66,19 @@ static bool check_stretch(struct access *a, uint32_t lane, enum ptx_space space,
         fine = simt_check_lanes(a, 1u << lane, space) != 0;
     }
     return fine;
+}
+
+/* What one lane of tcgen05 reads, or stores for its warp, all or nothing. */
+static void check_tensors(struct access *a, uint32_t *m)
+{
+    struct tensor_lines lines;
+    const uint32_t lane = (uint32_t)__builtin_ctz(*m);
+    bool fine = true;
+    if (simt_is_tensor_product(a->insn) ? *m & (*m - 1) : *m != FULL) return; /* it waits, or is a fault */
+    simt_tensor_lines(a->regs, a->insn, lane, a->warp, &lines);
+    for (uint32_t k = 0; k < lines.count; k++)
+        fine &= check_stretch(a, lane, PTX_SHARED, lines.at[k], lines.bytes, lines.bytes, ALL_BYTES);
+    if (!fine) *m = 0;
 }
 
 /* The source of a cp.async that may be shorter than what is written: the rest are zeros. */
@@ -200,7 +214,9 @@ void simt_check_pieces(struct simt_check *c, struct warp *w, const struct insn *
 {
     struct access a;
     simt_check_begin(&a, c, w, i, c->site_of[w->pc]);
-    if (simt_is_matrix_move(i))
+    if (simt_is_tensor_access(i))
+        check_tensors(&a, m);
+    else if (simt_is_matrix_move(i))
         check_fragment(&a, m);
     else if (simt_is_fill(i))
         check_fill(&a, m);

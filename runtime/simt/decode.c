@@ -54,7 +54,9 @@ static const struct {
 } hardware[] = {
     {"wgmma.mma_async.sp", "sparse matrix products", "use dense ones, or run this kernel on a GPU"},
     {"wgmma.", "this shape and these types of wgmma", USE_MMA},
-    {"tcgen05.", "the fifth generation's tensor memory (sm_100a)", USE_MMA},
+    {"tcgen05.mma.sp", "sparse matrix products", "use dense ones, or run this kernel on a GPU"},
+    {"tcgen05.", "this form of tcgen05 (by two blocks, with scales of blocks, from shared to tensor memory)",
+     "use others of one block, or run this kernel on a GPU"},
     {"mma.sp", "sparse matrix products", "use dense ones, or run this kernel on a GPU"},
     {"mma.", "this shape and these types of mma", "use one of PTX's older ones, or run this kernel on a GPU"},
     {"cp.async.bulk.tensor", "this way of copying tensors (im2col, gather, scatter)",

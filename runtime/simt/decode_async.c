@@ -251,6 +251,13 @@ bool simt_emit_complete(struct decoder *d, const struct ptx_operand *barrier, ui
            emit_mbarrier(d, barrier, PTX_SHARED, MBARRIER_COMPLETE, count, SLOT_NOWHERE);
 }
 
+bool simt_emit_arrival(struct decoder *d, const struct ptx_operand *barrier, bool shared)
+{
+    uint32_t one;
+    return simt_constant(d, 1, 'w', &one) &&
+           emit_mbarrier(d, barrier, shared ? PTX_SHARED : PTX_GENERIC, MBARRIER_ARRIVE, one, SLOT_NOWHERE);
+}
+
 /* st.bulk [address], bytes, 0 */
 bool simt_decode_store_bulk(struct decoder *d, const struct shape *s)
 {
@@ -299,8 +306,6 @@ bool simt_decode_cp(struct decoder *d, const struct shape *s)
     if (!emit_nop(d, COPY_WAIT_ALL, 0)) return false;
     if (!simt_has_word(s, "noinc")) return true;
     bool shared = false;
-    uint32_t one;
     for (int k = 0; k < s->word_count; k++) shared |= simt_is_shared_word(s->words[k]);
-    return simt_want_operands(d, 1, 1) && simt_constant(d, 1, 'w', &one) &&
-           emit_mbarrier(d, &d->in->operands[0], shared ? PTX_SHARED : PTX_GENERIC, MBARRIER_ARRIVE, one, SLOT_NOWHERE);
+    return simt_want_operands(d, 1, 1) && simt_emit_arrival(d, d->in->operands, shared);
 }

@@ -64,7 +64,7 @@ bool simt_has_word(const struct shape *s, const char *word)
 const struct op_row *simt_find_row(struct decoder *d, const char *key, uint32_t flags, op_function *run)
 {
     const struct op_table *tables[] = {d->vectors,       &simt_ops_integer, &simt_ops_float,  &simt_ops_half,
-                                       &simt_ops_warp,   &simt_ops_memory,  &simt_ops_matrix, &simt_ops_async,
+                                       &simt_ops_warp,   &simt_ops_memory,  &simt_ops_matrix, &simt_ops_tcgen05, &simt_ops_async,
                                        &simt_ops_tensor, &simt_ops_video,   &simt_ops_narrow, &simt_ops_packed};
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
         for (size_t k = 0; k < tables[t]->count; k++) {
@@ -415,6 +415,7 @@ static const struct {
     {"mma", simt_decode_mma},
     {"wmma", simt_decode_wmma},
     {"wgmma", simt_decode_wgmma},
+    {"tcgen05", simt_decode_tcgen05},
     {"ldmatrix", simt_decode_matrix_rows},
     {"stmatrix", simt_decode_matrix_rows},
     {"movmatrix", simt_decode_movmatrix},

@@ -13,6 +13,7 @@
 #include "runtime/simt/async.h"
 #include "runtime/simt/decode.h"
 #include "runtime/simt/matrix.h"
+#include "runtime/simt/tcgen05.h"
 
 struct found {                                       /* variables by bits, as simt_unit_bit has them */
     uint64_t bytes, halves, loaded, updated, others; /* loaded: words; updated: the same, by atomics */
@@ -30,7 +31,7 @@ static bool add(const struct simt_program *p, uint32_t pc, struct found *x)
     if (i->run == simt_op_call) return p->calls[i->extra].function < -1;
     const char *opcode = p->places[pc].opcode;
     if (simt_is_bulk(i) || opcode_begins(opcode, "cp.async") || is_stored_async(opcode)) return false;
-    bool moves = simt_is_matrix_move(i);
+    bool moves = simt_is_matrix_move(i) || simt_is_tensor_access(i);
     if ((!i->memory || i->memory == MEMORY_FENCE) && !moves) return true;
     int n = p->places[pc].origin - SHARED_ORIGIN, bit = n < 0 ? -1 : simt_unit_bit(p, n);
     if (n < 0) return i->space != PTX_SHARED;

@@ -68,6 +68,7 @@ static void worker_free(struct worker *k)
     simt_tally_free(k);
     free(k->ranges);
     free(k->shared);
+    free(k->tensors);
     free(k->local);
     free(k);
 }

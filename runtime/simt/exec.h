@@ -237,6 +237,7 @@ struct worker { /* what runs one block: its registers, memory and barriers, used
     const struct simt_program *program;
     char *shared;
     uint32_t shared_bytes, local_bytes;
+    struct tensor_memory *tensors; /* NULL: nothing was allocated there yet */
     char *local;
     uint32_t lane_local[SIMT_WARP]; /* where each lane's begins, in its warp's */
     struct warp *warps;

@@ -111,6 +111,46 @@ static char *unpack(const struct entry *entry, const unsigned char *payload, str
     return NULL;
 }
 
+/* For one architecture and no later one: sm_100a, sm_100f? */
+static bool is_specific(const char *ptx)
+{
+    const char *target = strstr(ptx, ".target sm_");
+    if (!target) return false;
+    target += strlen(".target sm_");
+    target += strspn(target, "0123456789");
+    return *target == 'a' || *target == 'f';
+}
+
+struct texts { /* of the highest target */
+    struct entry items[4];
+    const unsigned char *payloads[4];
+    size_t count;
+};
+
+static void add(struct texts *x, const struct entry *entry, const unsigned char *payload)
+{
+    if (x->count && entry->target > x->items[0].target) x->count = 0;
+    if (x->count == sizeof x->items / sizeof *x->items || (x->count && entry->target < x->items[0].target)) return;
+    x->items[x->count] = *entry;
+    x->payloads[x->count++] = payload;
+}
+
+/* Of several nvcc has made one for what is built for sm_100a, and another one for those that run no such code. */
+static char *choose(const struct texts *x, struct rt_error *e)
+{
+    char *text = unpack(&x->items[0], x->payloads[0], e);
+    for (size_t k = 1; text && k < x->count && !is_specific(text); k++) {
+        char *other = unpack(&x->items[k], x->payloads[k], e);
+        if (!other || !is_specific(other)) {
+            free(other);
+            continue;
+        }
+        free(text);
+        text = other;
+    }
+    return text;
+}
+
 char *simt_fatbin_ptx(const void *image, struct rt_error *e)
 {
     struct simt_fatbin_header h;
@@ -120,8 +160,8 @@ char *simt_fatbin_ptx(const void *image, struct rt_error *e)
     memcpy(&h, image, sizeof h);
     if (h.magic != SIMT_FATBIN_HEADER_MAGIC || h.header_bytes < sizeof h || h.bytes > MOST)
         return rt_fail(e, RT_COMPILE, "this fat binary is damaged"), NULL;
-    const unsigned char *at = (const unsigned char *)image + h.header_bytes, *end = at + h.bytes, *payload = NULL;
-    struct entry best = {0};
+    const unsigned char *at = (const unsigned char *)image + h.header_bytes, *end = at + h.bytes;
+    struct texts texts = {.count = 0};
     const size_t least = offsetof(struct entry, uncompressed);
     while ((size_t)(end - at) >= least) {
         struct entry entry = {0};
@@ -129,13 +169,10 @@ char *simt_fatbin_ptx(const void *image, struct rt_error *e)
         size_t left = (size_t)(end - at);
         if (entry.header_bytes < least || entry.header_bytes > left || entry.bytes > left - entry.header_bytes) break;
         if (entry.header_bytes >= sizeof entry) memcpy(&entry, at, sizeof entry);
-        if (entry.kind == KIND_PTX && (!payload || entry.target > best.target)) {
-            best = entry;
-            payload = at + entry.header_bytes;
-        }
+        if (entry.kind == KIND_PTX) add(&texts, &entry, at + entry.header_bytes);
         at += entry.header_bytes + entry.bytes;
     }
-    if (payload) return unpack(&best, payload, e);
+    if (texts.count) return choose(&texts, e);
     rt_fail(e, RT_UNSUPPORTED,
             "this fat binary has binary code only; the software GPU runs PTX: give nvcc -gencode "
             "arch=compute_80,code=compute_80");

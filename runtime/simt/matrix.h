@@ -101,9 +101,22 @@ static inline struct matrix_block matrix_sum_block(uint32_t m, uint32_t n, uint3
 /* How lines of memory become registers: of ldmatrix and stmatrix, transposed or not; .m16n8 of stmatrix; .m16n16. */
 enum matrix_rows { ROWS_AS_THEY_ARE, ROWS_TRANSPOSED, ROWS_TALL, ROWS_SQUARE };
 
+/* 16 numbers of 6 or 4 bits, one after the other, to one a byte; the rest of the 16 bytes is padding. */
+void simt_unpack_line(uint8_t line[16], uint32_t bits);
+
 /* The mode of "+wgmma_rows", which finds where in shared memory lines of 16 bytes of an operand of wgmma are: of B, not
  * A; of a matrix whose lines go along M or N, not along K. */
 enum { WGMMA_OF_B = 1, WGMMA_TURNED = 2 };
+
+/* A matrix in shared memory as a descriptor of wgmma or tcgen05.mma has it, in bytes: lines of 16, which go along K or,
+ * turned, along M or N; eight of them, which follow each other by `width` bytes, are a block. */
+struct shared_matrix {
+    uint32_t start, leading, stride;
+    uint32_t bits, width; /* address bits from 4 on that the swizzle changes; 16 << bits */
+};
+struct shared_matrix simt_shared_matrix(uint64_t descriptor, uint32_t bits);
+/* Where line r of the block is that is the `block`-th along M or N and the `deep`-th along K. */
+uint32_t simt_shared_line(const struct shared_matrix *x, bool turned, uint32_t block, uint32_t deep, uint32_t r);
 
 /* What a wmma.load, wmma.store, ldmatrix or stmatrix touches, which a warp does as a whole: so many pieces of so many
  * bytes, and the slots that a load fills. */

@@ -164,8 +164,7 @@ static void move_tall(uint32_t *slot, uint8_t lines[][PIECE], uint32_t first, ui
         }
 }
 
-/* 16 numbers of 6 or 4 bits, one after the other, to one a byte; the rest of the 16 bytes is padding. */
-static void unpack_line(uint8_t line[PIECE], uint32_t bits)
+void simt_unpack_line(uint8_t line[PIECE], uint32_t bits)
 {
     uint8_t packed[PIECE];
     memcpy(packed, line, PIECE);
@@ -200,7 +199,7 @@ OP(matrix_rows)
     for (uint32_t k = 0; k < i->count && i->flags & F_STORE; k++) move_rows(u32_at(R, slots[k]), i, k, lines);
     for (uint32_t l = 0; l < 8 * (uint32_t)i->count; l++) {
         if (!move_line(w, i, (int)l, space, address_of(R, i, space, l), lines[l], PIECE)) return EV_FAULT;
-        if (i->size) unpack_line(lines[l], i->size);
+        if (i->size) simt_unpack_line(lines[l], i->size);
     }
     for (uint32_t k = 0; k < i->count && !(i->flags & F_STORE); k++) move_rows(u32_at(R, slots[k]), i, k, lines);
     return EV_NEXT;
@@ -216,26 +215,18 @@ OP(matrix_transpose)
     return EV_NEXT;
 }
 
-/* ---- wgmma's operands in shared memory ---- */
-/* A descriptor of a matrix in shared memory, in bytes. Its layouts are those of PTX's chapter on wgmma: lines of 16
- * bytes, eight of them one matrix of ldmatrix, which follow each other by `width` bytes. */
-struct wgmma_matrix {
-    uint32_t start, leading, stride;
-    uint32_t bits, width; /* address bits from 4 on that the swizzle changes; 16 << bits */
-};
-static struct wgmma_matrix read_descriptor(uint64_t v)
+/* ---- operands in shared memory ---- */
+/* The layouts are those of PTX's chapters on wgmma and tcgen05. */
+struct shared_matrix simt_shared_matrix(uint64_t descriptor, uint32_t bits)
 {
-    static const uint8_t swizzles[] = {0, 3, 2, 1};
-    uint32_t bits = swizzles[v >> 62];
-    return (struct wgmma_matrix){.start = (uint32_t)(v & 0x3fff) << 4,
-                                 .leading = (uint32_t)(v >> 16 & 0x3fff) << 4,
-                                 .stride = (uint32_t)(v >> 32 & 0x3fff) << 4,
-                                 .bits = bits,
-                                 .width = 16u << bits};
+    return (struct shared_matrix){.start = (uint32_t)(descriptor & 0x3fff) << 4,
+                                  .leading = (uint32_t)(descriptor >> 16 & 0x3fff) << 4,
+                                  .stride = (uint32_t)(descriptor >> 32 & 0x3fff) << 4,
+                                  .bits = bits,
+                                  .width = 16u << bits};
 }
 
-/* The line `r` of the eight that are block `block` along M or N and block `deep` (0 or 1) along K. */
-static uint32_t wgmma_line(const struct wgmma_matrix *x, bool turned, uint32_t block, uint32_t deep, uint32_t r)
+uint32_t simt_shared_line(const struct shared_matrix *x, bool turned, uint32_t block, uint32_t deep, uint32_t r)
 {
     uint32_t at = x->start + r * x->width, across = x->width / PIECE;
     if (!turned)
@@ -251,8 +242,9 @@ static uint32_t wgmma_line(const struct wgmma_matrix *x, bool turned, uint32_t b
  * and 8 to 15, and the same further along K; of B both along K, and the same for the next eight columns. */
 OP(wgmma_rows)
 {
+    static const uint8_t swizzles[] = {0, 3, 2, 1};
     uint64_t descriptor = u64_at(R, i->a)[__builtin_ctz(m)];
-    const struct wgmma_matrix x = read_descriptor(descriptor);
+    const struct shared_matrix x = simt_shared_matrix(descriptor, swizzles[descriptor >> 62]);
     uint32_t rank = (uint32_t)w->index % WARP_GROUP, *d = u32_at(R, i->d);
     bool b = i->mode & WGMMA_OF_B, turned = i->mode & WGMMA_TURNED;
     if ((uint32_t)w->index - rank + WARP_GROUP > w->worker->warp_count)
@@ -267,7 +259,7 @@ OP(wgmma_rows)
     EACH_LANE(l, m)
     {
         uint32_t j = l / 8, block = b ? (uint32_t)i->imm + (j >> 1) : 2 * rank + (j & 1);
-        d[l] = wgmma_line(&x, turned, block, b ? j & 1 : j >> 1, l % 8);
+        d[l] = simt_shared_line(&x, turned, block, b ? j & 1 : j >> 1, l % 8);
     }
     return EV_NEXT;
 }

@@ -7,6 +7,7 @@
 #include "runtime/simt/matrix.h"
 #include "runtime/simt/power.h"
 #include "runtime/simt/tally.h"
+#include "runtime/simt/tcgen05.h"
 #ifdef __AVX2__
 #include <immintrin.h>
 #endif
@@ -310,6 +311,7 @@ PREDICATE(mov_pred, x)
 #include "runtime/simt/vector_atomic.h"
 #include "runtime/simt/vector_half.h"
 #include "runtime/simt/vector_matrix.h"
+#include "runtime/simt/vector_tcgen05.h"
 
 /* ---- the table ---- */
 #define BOTH32(op, f)                                                                                                  \
@@ -514,5 +516,6 @@ static const struct op_row rows[] = {
     ATOMIC_ROWS,
     HALVES,
     MATRIX_ROWS,
+    TENSOR_ROWS,
 };
 const struct op_table VECTOR_TABLE = {rows, sizeof rows / sizeof *rows};

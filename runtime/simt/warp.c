@@ -8,6 +8,7 @@
 #include "runtime/simt/exec.h"
 #include "runtime/simt/jit.h"
 #include "runtime/simt/tally.h"
+#include "runtime/simt/tcgen05.h"
 
 /* ---- faults ---- */
 enum event simt_fault_set(struct warp *w, int lane, enum simt_fault_kind kind, const char *format, ...)
@@ -415,6 +416,7 @@ bool simt_block_start(struct worker *k)
 {
     struct simt_observer *o = k->observer;
     k->fault.kind = SIMT_FAULT_NONE;
+    if (k->tensors) simt_tensor_start(k);
     if ((!o || !o->block_start || o->block_start(o, k)) && (simt_jit_block_start(k) || start_warps(k))) return true;
     if (o && o->block_end) o->block_end(o, k);
     return false;
@@ -424,6 +426,7 @@ bool simt_block_start(struct worker *k)
 static enum block_outcome finish(struct worker *k, enum block_outcome outcome)
 {
     struct simt_observer *o = k->observer;
+    if (outcome == BLOCK_DONE && k->tensors && !simt_tensor_end(k)) outcome = BLOCK_STOPPED;
     if (outcome == BLOCK_STOPPED) simt_jit_forget(k);
     if (!o) return outcome;
     if (outcome == BLOCK_STOPPED && k->fault.kind == SIMT_FAULT_DEADLOCK && o->deadlock && o->deadlock(o, k)) {

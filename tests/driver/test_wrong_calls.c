@@ -32,7 +32,7 @@ TEST(texts_that_are_not_ptx)
         {".version 8.0\n.target sm_8x\n", CUDA_ERROR_INVALID_PTX, "a target"},
         {BODY("frobnicate.b32;"), CUDA_ERROR_INVALID_PTX, "PTX has no instruction frobnicate"},
         {BODY(".reg .b32 %r; .reg .pred %p; istypep.texref %p, %r;"), CUDA_ERROR_NOT_SUPPORTED, "istypep.texref"},
-        {BODY(".reg .b32 %r; tcgen05.wait::ld.sync.aligned;"), CUDA_ERROR_NOT_SUPPORTED, "tensor memory"},
+        {BODY("tcgen05.relinquish_alloc_permit.cta_group::2.sync.aligned;"), CUDA_ERROR_NOT_SUPPORTED, "tcgen05"},
         {HEAD, CUDA_SUCCESS, ""},
         {".version 9.3\n.target sm_120f\n", CUDA_SUCCESS, ""},
         {".version 1.4\n.target sm_13, map_f64_to_f32\n", CUDA_SUCCESS, ""},

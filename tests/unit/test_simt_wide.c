@@ -218,7 +218,7 @@ TEST(only_hardware_has_these)
         KERNEL("wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16 {%f1, %f2, %f3, %f4}, %rd1, %rd1, %r1, 0, 1, "
                "1, 1, 0, 0;"),
         "sparse matrix products, which wgmma.mma_async.sp");
-    must_refuse(KERNEL("tcgen05.wait::ld.sync.aligned;"), "tensor memory");
+    must_refuse(KERNEL("tcgen05.relinquish_alloc_permit.cta_group::2.sync.aligned;"), "this form of tcgen05");
     must_refuse(KERNEL("cp.async.bulk.tensor.3d.shared::cta.global.im2col.mbarrier::complete_tx::bytes [%r1], "
                        "[%rd1, {%r1, %r1, %r1}], [%r2], {%rs1};"),
                 "this way of copying tensors (im2col, gather, scatter)");
