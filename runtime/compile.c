@@ -34,9 +34,10 @@ static bool names_one(const struct rt_program *p, const char *const *words)
 /* What GPUs have in one generation only, as PTX for the architecture's "a" variant, which no later one takes. */
 static bool names_specific(const struct rt_program *p)
 {
-    static const char *const words[] = {"wgmma.",     "setmaxnreg.",        "tensormap.replace",         "tcgen05",
-                                        "tensormap_", "tensormap::generic", "__CUDA_ARCH_FEAT_SM90_ALL", "__CUDA_ARCH_FEAT_SM100_ALL",
-                                        NULL};
+    static const char *const words[] = {
+        "wgmma.",     "setmaxnreg.",        "tensormap.replace",         "tcgen05",
+        "tensormap_", "tensormap::generic", "__CUDA_ARCH_FEAT_SM90_ALL", "__CUDA_ARCH_FEAT_SM100_ALL",
+        NULL};
     return names_one(p, words);
 }
 

@@ -63,9 +63,10 @@ bool simt_has_word(const struct shape *s, const char *word)
 
 const struct op_row *simt_find_row(struct decoder *d, const char *key, uint32_t flags, op_function *run)
 {
-    const struct op_table *tables[] = {d->vectors,       &simt_ops_integer, &simt_ops_float,  &simt_ops_half,
-                                       &simt_ops_warp,   &simt_ops_memory,  &simt_ops_matrix, &simt_ops_tcgen05, &simt_ops_async,
-                                       &simt_ops_tensor, &simt_ops_video,   &simt_ops_narrow, &simt_ops_packed};
+    const struct op_table *tables[] = {d->vectors,      &simt_ops_integer, &simt_ops_float,  &simt_ops_half,
+                                       &simt_ops_warp,  &simt_ops_memory,  &simt_ops_matrix, &simt_ops_tcgen05,
+                                       &simt_ops_async, &simt_ops_tensor,  &simt_ops_video,  &simt_ops_narrow,
+                                       &simt_ops_packed};
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
         for (size_t k = 0; k < tables[t]->count; k++) {
             const struct op_row *row = &tables[t]->rows[k];

@@ -160,8 +160,8 @@ static bool read_rest(struct decoder *d, struct tensor_product *x)
     x->masked = simt_is_vector(o);
     if (x->masked) {
         if (o->item_count != 4)
-            return simt_decode_fail(d, RT_COMPILE, "tcgen05.mma: expected 4 registers of lanes that are left out, got %zu",
-                                    o->item_count);
+            return simt_decode_fail(
+                d, RT_COMPILE, "tcgen05.mma: expected 4 registers of lanes that are left out, got %zu", o->item_count);
         for (uint32_t k = 0; k < 4; k++)
             if (!simt_source(d, &o->items[k], 'w', PTX_B32, &x->masks[k])) return false;
         o++, n--;

@@ -430,7 +430,8 @@ extern const struct op_table simt_ops_base, simt_ops_avx2, simt_ops_avx512;
 const struct op_table *simt_vector_ops(void);
 /* Ops of the lane by lane kind. */
 extern const struct op_table simt_ops_integer, simt_ops_float, simt_ops_half, simt_ops_warp, simt_ops_memory,
-    simt_ops_matrix, simt_ops_tcgen05, simt_ops_async, simt_ops_tensor, simt_ops_video, simt_ops_narrow, simt_ops_packed;
+    simt_ops_matrix, simt_ops_tcgen05, simt_ops_async, simt_ops_tensor, simt_ops_video, simt_ops_narrow,
+    simt_ops_packed;
 /* A conversion; NULL when it does not exist. */
 op_function simt_op_convert(enum ptx_type to, enum ptx_type from, uint32_t flags);
 op_function simt_op_atomic(const char *operation, enum ptx_type type, bool shared, uint8_t *mode);

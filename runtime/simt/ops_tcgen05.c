@@ -44,8 +44,7 @@ static struct tensor_memory *want_memory(struct warp *w, uint32_t lane)
 {
     struct worker *k = w->worker;
     if (!k->tensors) k->tensors = rt_calloc(1, sizeof *k->tensors);
-    if (!k->tensors)
-        simt_fault_set(w, (int)lane, SIMT_FAULT_NOMEM, "out of memory for the tensor memory of a block");
+    if (!k->tensors) simt_fault_set(w, (int)lane, SIMT_FAULT_NOMEM, "out of memory for the tensor memory of a block");
     return k->tensors;
 }
 
@@ -64,9 +63,10 @@ OP(allocate)
     uint32_t parts = t ? parts_of(w, lane, columns) : 0, first = 0, wanted;
     if (!parts) return EV_FAULT;
     if (t->relinquished)
-        return simt_fault_set(w, (int)lane, SIMT_FAULT_ADDRESS,
-                              "tcgen05.alloc behind tcgen05.relinquish_alloc_permit, by which the block has said that it "
-                              "allocates no more");
+        return simt_fault_set(
+            w, (int)lane, SIMT_FAULT_ADDRESS,
+            "tcgen05.alloc behind tcgen05.relinquish_alloc_permit, by which the block has said that it "
+            "allocates no more");
     wanted = ALL >> (16 - parts);
     while (first + parts <= 16 && t->allocated & wanted << first) first += parts;
     if (first + parts > 16)
@@ -74,7 +74,8 @@ OP(allocate)
                               "tcgen05.alloc waits for ever for %u columns: of the 512 of tensor memory the block has "
                               "allocated %d",
                               columns, TENSOR_PART * __builtin_popcount(t->allocated));
-    uint64_t at = generic ? u64_at(R, i->a)[lane] + (uint64_t)i->imm : simt_window_address(u32_at(R, i->a)[lane], i->imm);
+    uint64_t at =
+        generic ? u64_at(R, i->a)[lane] + (uint64_t)i->imm : simt_window_address(u32_at(R, i->a)[lane], i->imm);
     uint32_t *to = simt_lane_address(w, i, (int)lane, generic ? PTX_GENERIC : PTX_SHARED, at, 4, true);
     if (!to) return EV_FAULT;
     t->allocated |= wanted << first;
@@ -94,8 +95,8 @@ OP(release)
     if (!parts) return EV_FAULT;
     if (!t || address % (parts * TENSOR_PART) || first + parts > 16 || (t->allocated & gone) != gone)
         return simt_fault_set(w, (int)lane, SIMT_FAULT_ADDRESS,
-                              "tcgen05.dealloc: at the address 0x%x of tensor memory no %u columns were allocated", address,
-                              parts * TENSOR_PART);
+                              "tcgen05.dealloc: at the address 0x%x of tensor memory no %u columns were allocated",
+                              address, parts * TENSOR_PART);
     t->allocated &= ~gone;
     return EV_NEXT;
 }
@@ -118,8 +119,9 @@ static bool has_columns(struct warp *w, uint32_t lane, uint32_t column, uint32_t
     for (uint32_t c = column; c < column + count; c++) {
         if (t && c < TENSOR_COLUMNS && t->allocated >> c / TENSOR_PART & 1) continue;
         simt_fault_set(w, (int)lane, SIMT_FAULT_ADDRESS,
-                       c < TENSOR_COLUMNS ? "%s touches columns %u to %u of tensor memory, of which %u was not allocated"
-                                          : "%s touches columns %u to %u of tensor memory, which has 512 (from 0 on), not %u",
+                       c < TENSOR_COLUMNS
+                           ? "%s touches columns %u to %u of tensor memory, of which %u was not allocated"
+                           : "%s touches columns %u to %u of tensor memory, which has 512 (from 0 on), not %u",
                        opcode, column, column + count - 1, c);
         return false;
     }
@@ -146,8 +148,8 @@ static struct cell cell_of(const struct tensor_move *x, uint32_t l, uint32_t r)
 /* Columns that it touches from its address on, without the second half of .16x32bx2. */
 static uint32_t columns_of(const struct tensor_move *x)
 {
-    static const uint8_t lanes[] = {[TENSOR_32X32] = 1, [TENSOR_16X32X2] = 1, [TENSOR_16X64] = 2, [TENSOR_16X128] = 2,
-                                    [TENSOR_16X256] = 2};
+    static const uint8_t lanes[] = {
+        [TENSOR_32X32] = 1, [TENSOR_16X32X2] = 1, [TENSOR_16X64] = 2, [TENSOR_16X128] = 2, [TENSOR_16X256] = 2};
     return x->count * lanes[x->shape] << x->halves;
 }
 
@@ -156,11 +158,12 @@ static bool may_move(struct warp *w, const struct tensor_move *x, uint32_t addre
     const uint32_t lane = address >> 16, column = address & 0xffff, first = (uint32_t)w->index % WARP_GROUP * SIMT_WARP;
     const bool half = x->shape != TENSOR_32X32 && lane == first + 16;
     if (lane != first && !half) {
-        simt_fault_set(w, 0, SIMT_FAULT_ADDRESS,
-                       "%s: warp %d of the block reaches lanes %u to %u of tensor memory, by addresses of lane %u%s, and "
-                       "this one is of lane %u",
-                       w->worker->program->places[w->pc].opcode, w->index, first, first + SIMT_WARP - 1, first,
-                       x->shape == TENSOR_32X32 ? "" : " or the 16th behind it", lane);
+        simt_fault_set(
+            w, 0, SIMT_FAULT_ADDRESS,
+            "%s: warp %d of the block reaches lanes %u to %u of tensor memory, by addresses of lane %u%s, and "
+            "this one is of lane %u",
+            w->worker->program->places[w->pc].opcode, w->index, first, first + SIMT_WARP - 1, first,
+            x->shape == TENSOR_32X32 ? "" : " or the 16th behind it", lane);
         return false;
     }
     return has_columns(w, 0, column, columns_of(x)) &&
@@ -168,8 +171,8 @@ static bool may_move(struct warp *w, const struct tensor_move *x, uint32_t addre
 }
 
 /* One register of all lanes; n: its number. */
-static void move_register(struct tensor_memory *t, const struct tensor_move *x, uint32_t address, uint32_t *v, uint32_t n,
-                          bool store)
+static void move_register(struct tensor_memory *t, const struct tensor_move *x, uint32_t address, uint32_t *v,
+                          uint32_t n, bool store)
 {
     for (uint32_t l = 0; l < SIMT_WARP; l++) {
         struct cell c = cell_of(x, l, n);
@@ -191,7 +194,8 @@ static enum event move(char *R, const struct insn *i, uint32_t m, struct warp *w
     if (ev != EV_NEXT) return ev;
     uint32_t address = u32_at(R, i->a)[0] + (uint32_t)i->imm;
     if (!may_move(w, x, address)) return EV_FAULT;
-    for (uint32_t k = 0; k < x->count; k++) move_register(w->worker->tensors, x, address, u32_at(R, x->slots[k]), k, store);
+    for (uint32_t k = 0; k < x->count; k++)
+        move_register(w->worker->tensors, x, address, u32_at(R, x->slots[k]), k, store);
     return EV_NEXT;
 }
 OP(load)
@@ -238,7 +242,8 @@ static bool read_description(uint32_t v, struct tensor_task *t)
     t->m = FIELD(v, 24, 5) * 16;
     t->k = PRODUCT_BYTES * 8 / matrix_bits(t->a_type);
     t->saturates = v >> 3 & 1;
-    if (sum > 2 || (sum == 2) != (kind == PRODUCT_I8) || (sum == 0 && (kind == PRODUCT_TF32 || t->a_type == MATRIX_BF16)))
+    if (sum > 2 || (sum == 2) != (kind == PRODUCT_I8) ||
+        (sum == 0 && (kind == PRODUCT_TF32 || t->a_type == MATRIX_BF16)))
         return false;
     t->d_type = (enum matrix_type)sums[sum];
     bool whole = kind == PRODUCT_I8, alike = matrix_bits(t->a_type) == matrix_bits(t->b_type);
@@ -254,16 +259,18 @@ static bool read_layout(struct warp *w, uint32_t lane, char which, uint64_t desc
     const int bits = swizzles[descriptor >> 61];
     *out = simt_shared_matrix(descriptor, (uint32_t)bits);
     if ((descriptor >> 46 & 7) != 1)
-        simt_fault_set(w, (int)lane, SIMT_FAULT_ADDRESS,
-                       "tcgen05.mma: the descriptor of %c has %u in bits 46 to 48, where those of tcgen05 have 1 (is it one "
-                       "of wgmma, or another operand?)",
-                       which, (unsigned)(descriptor >> 46 & 7));
+        simt_fault_set(
+            w, (int)lane, SIMT_FAULT_ADDRESS,
+            "tcgen05.mma: the descriptor of %c has %u in bits 46 to 48, where those of tcgen05 have 1 (is it one "
+            "of wgmma, or another operand?)",
+            which, (unsigned)(descriptor >> 46 & 7));
     else if (bits < 0 || descriptor >> 49 & 15)
-        simt_fault_set(w, (int)lane, SIMT_FAULT_ADDRESS,
-                       "tcgen05.mma: the software GPU does not know the swizzle, the base offset or the absolute leading "
-                       "offset in the descriptor of %c (0x%llx); use swizzles of 32, 64 or 128 bytes or none, and let the "
-                       "matrix begin at a multiple of 1024 bytes",
-                       which, (unsigned long long)descriptor);
+        simt_fault_set(
+            w, (int)lane, SIMT_FAULT_ADDRESS,
+            "tcgen05.mma: the software GPU does not know the swizzle, the base offset or the absolute leading "
+            "offset in the descriptor of %c (0x%llx); use swizzles of 32, 64 or 128 bytes or none, and let the "
+            "matrix begin at a multiple of 1024 bytes",
+            which, (unsigned long long)descriptor);
     else
         return true;
     return false;
@@ -298,8 +305,8 @@ static void unpack_line(enum matrix_type type, const void *from, void *out, uint
 /* How the lines of an operand in shared memory lie. */
 struct operand {
     struct shared_matrix at;
-    bool turned;             /* lines go along M or N */
-    uint32_t rows, k, each;  /* of M or N; numbers in a line */
+    bool turned;            /* lines go along M or N */
+    uint32_t rows, k, each; /* of M or N; numbers in a line */
 };
 
 static uint32_t line_count(const struct operand *o)
@@ -321,8 +328,8 @@ static uint32_t line_at(const struct operand *o, uint32_t n, uint32_t *row, uint
 }
 
 /* To `out`, row by row. False: a fault is set. */
-static bool read_operand(struct warp *w, const struct insn *i, uint32_t lane, const struct operand *o, enum matrix_type type,
-                         float *out)
+static bool read_operand(struct warp *w, const struct insn *i, uint32_t lane, const struct operand *o,
+                         enum matrix_type type, float *out)
 {
     for (uint32_t n = 0; n < line_count(o); n++) {
         uint32_t row, k, at = line_at(o, n, &row, &k);
@@ -343,10 +350,11 @@ static bool read_a_here(char *R, uint32_t l, struct warp *w, const struct tensor
 {
     const uint32_t address = u32_at(R, t->x->a)[l], column = address & 0xffff, lane = address >> 16;
     if (packed_bits(t->a_type) < 8 || lane)
-        return simt_fault_set(w, (int)l, SIMT_FAULT_ADDRESS,
-                              "tcgen05.mma: A in tensor memory begins at lane 0 and has elements of 8 bits or more here; it "
-                              "begins at lane %u and has %u",
-                              lane, packed_bits(t->a_type)),
+        return simt_fault_set(
+                   w, (int)l, SIMT_FAULT_ADDRESS,
+                   "tcgen05.mma: A in tensor memory begins at lane 0 and has elements of 8 bits or more here; it "
+                   "begins at lane %u and has %u",
+                   lane, packed_bits(t->a_type)),
                false;
     if (!has_columns(w, l, column, PRODUCT_BYTES / 4)) return false;
     for (uint32_t r = 0; r < t->m; r++)
@@ -366,18 +374,20 @@ static bool read_task(char *R, uint32_t l, struct warp *w, struct tensor_task *t
 {
     const uint32_t described = u32_at(R, t->x->described)[l], d = u32_at(R, t->x->d)[l];
     if (!read_description(described, t))
-        return simt_fault_set(w, (int)l, SIMT_FAULT_ADDRESS,
-                              "tcgen05.mma: the instruction descriptor 0x%08x asks for what this kind does not have, or the "
-                              "software GPU does not (M = %u, N = %u, formats %u and %u, of sums %u)",
-                              described, FIELD(described, 24, 5) * 16, FIELD(described, 17, 6) * 8,
-                              FIELD(described, 7, 3), FIELD(described, 10, 3), FIELD(described, 4, 2)),
+        return simt_fault_set(
+                   w, (int)l, SIMT_FAULT_ADDRESS,
+                   "tcgen05.mma: the instruction descriptor 0x%08x asks for what this kind does not have, or the "
+                   "software GPU does not (M = %u, N = %u, formats %u and %u, of sums %u)",
+                   described, FIELD(described, 24, 5) * 16, FIELD(described, 17, 6) * 8, FIELD(described, 7, 3),
+                   FIELD(described, 10, 3), FIELD(described, 4, 2)),
                false;
     t->lane = d >> 16;
     t->column = d & 0xffff;
     if (t->lane && (t->m != 64 || t->lane != 16))
-        return simt_fault_set(w, (int)l, SIMT_FAULT_ADDRESS,
-                              "tcgen05.mma: D of %u rows begins at lane 0%s of tensor memory, and its address is of lane %u",
-                              t->m, t->m == 64 ? " or 16" : "", t->lane),
+        return simt_fault_set(
+                   w, (int)l, SIMT_FAULT_ADDRESS,
+                   "tcgen05.mma: D of %u rows begins at lane 0%s of tensor memory, and its address is of lane %u", t->m,
+                   t->m == 64 ? " or 16" : "", t->lane),
                false;
     for (uint32_t k = 0; k < 4; k++) t->masks[k] = t->x->masked ? u32_at(R, t->x->masks[k])[l] : 0;
     t->adds = *u32_at(R, t->x->adds) >> l & 1;
@@ -389,10 +399,11 @@ bool simt_tensor_begin(char *R, const struct insn *i, uint32_t m, struct warp *w
     const uint32_t l = (uint32_t)__builtin_ctz(m);
     t->x = extra_of(w, i);
     if (m & (m - 1))
-        return simt_fault_set(w, (int)l, SIMT_FAULT_BARRIER,
-                              "tcgen05.mma begins a product for each thread that executes it, and %d threads of a warp do; "
-                              "let one of them, as elect.sync chooses it",
-                              __builtin_popcount(m)),
+        return simt_fault_set(
+                   w, (int)l, SIMT_FAULT_BARRIER,
+                   "tcgen05.mma begins a product for each thread that executes it, and %d threads of a warp do; "
+                   "let one of them, as elect.sync chooses it",
+                   __builtin_popcount(m)),
                false;
     t->memory = w->worker->tensors;
     if (!read_task(R, l, w, t)) return false;
@@ -401,8 +412,9 @@ bool simt_tensor_begin(char *R, const struct insn *i, uint32_t m, struct warp *w
     struct operand o = operand_of(t->n, t->k, t->b_type, described >> 16 & 1);
     if (!read_layout(w, l, 'B', u64_at(R, t->x->b)[l], &o.at) || !read_operand(w, i, l, &o, t->b_type, b)) return false;
     o = operand_of(t->m, t->k, t->a_type, described >> 15 & 1);
-    if (t->x->a_here ? !read_a_here(R, l, w, t)
-                     : !read_layout(w, l, 'A', u64_at(R, t->x->a)[l], &o.at) || !read_operand(w, i, l, &o, t->a_type, a))
+    if (t->x->a_here
+            ? !read_a_here(R, l, w, t)
+            : !read_layout(w, l, 'A', u64_at(R, t->x->a)[l], &o.at) || !read_operand(w, i, l, &o, t->a_type, a))
         return false;
     bool negates = (described >> 13 ^ described >> 14) & 1;
     for (uint32_t k = 0; negates && k < t->m * t->k; k++) a[k] = -a[k];
@@ -479,10 +491,8 @@ void simt_tensor_lines(char *R, const struct insn *i, uint32_t l, const struct w
 }
 
 static const struct op_row rows[] = {
-    {"+tcgen05_alloc", "", allocate, NULL, 0},
-    {"+tcgen05_dealloc", "", release, NULL, 0},
-    {"+tcgen05_relinquish", "", relinquish, NULL, 0},
-    {"+tcgen05_load", "", load, NULL, 0},
+    {"+tcgen05_alloc", "", allocate, NULL, 0},        {"+tcgen05_dealloc", "", release, NULL, 0},
+    {"+tcgen05_relinquish", "", relinquish, NULL, 0}, {"+tcgen05_load", "", load, NULL, 0},
     {"+tcgen05_store", "", store, NULL, 0},
 };
 const struct op_table simt_ops_tcgen05 = {rows, sizeof rows / sizeof *rows};

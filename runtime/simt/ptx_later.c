@@ -15,7 +15,7 @@ static bool are_two(const struct ptx_operand *a, const struct ptx_operand *b)
  * one. */
 static bool separates(const struct ptx_insn *load, const struct ptx_insn *in)
 {
-    static const char *const opcodes[] = {"bar",      "barrier", "membar", "fence", "atom",     "red",     "call",
+    static const char *const opcodes[] = {"bar",      "barrier", "membar", "fence", "atom",     "red",      "call",
                                           "mbarrier", "cp",      "wgmma",  "wmma",  "stmatrix", "multimem", "tcgen05"};
     static const char *const strong[] = {"volatile", "relaxed", "acquire", "release", "mmio"};
     static const char *const spaces[] = {"shared", "global", "local", "param"};

@@ -1,6 +1,6 @@
-/* The fifth generation's tensor memory (PTX ISA, chapter 9.7.16), between decode_tcgen05.c, ops_tcgen05.c and the vector
- * ops: 128 lanes of 512 columns of 32 bits a block, which products of matrices add up in. An address has its lane in the
- * upper half and its column in the lower one. */
+/* The fifth generation's tensor memory (PTX ISA, chapter 9.7.16), between decode_tcgen05.c, ops_tcgen05.c and the
+ * vector ops: 128 lanes of 512 columns of 32 bits a block, which products of matrices add up in. An address has its
+ * lane in the upper half and its column in the lower one. */
 #ifndef SIMT_TCGEN05_H
 #define SIMT_TCGEN05_H
 
@@ -38,11 +38,11 @@ struct tensor_move { /* in program->extra */
 enum tensor_kind { PRODUCT_F16, PRODUCT_TF32, PRODUCT_F8F6F4, PRODUCT_I8 };
 struct tensor_product { /* in program->extra */
     uint32_t kind;
-    uint32_t d, a, b;              /* slots: D's address; A's address, or its descriptor; B's descriptor */
-    uint32_t a_here;               /* A is in tensor memory, too */
-    uint32_t described, adds;      /* the instruction descriptor; the predicate that says whether D is added to */
-    uint32_t masked, masks[4];     /* lanes of D that stay as they are, by bits; masked: there are such slots */
-    uint32_t scale;                /* D is divided by 2 to that power first */
+    uint32_t d, a, b;          /* slots: D's address; A's address, or its descriptor; B's descriptor */
+    uint32_t a_here;           /* A is in tensor memory, too */
+    uint32_t described, adds;  /* the instruction descriptor; the predicate that says whether D is added to */
+    uint32_t masked, masks[4]; /* lanes of D that stay as they are, by bits; masked: there are such slots */
+    uint32_t scale;            /* D is divided by 2 to that power first */
 };
 
 struct tensor_task { /* a product that a lane asks for */

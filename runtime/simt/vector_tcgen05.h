@@ -36,4 +36,7 @@ OP(tensor_multiply)
     return EV_NEXT;
 }
 
-#define TENSOR_ROWS {"+tcgen05_mma", "", tensor_multiply, NULL, 0}
+#define TENSOR_ROWS                                                                                                    \
+    {                                                                                                                  \
+        "+tcgen05_mma", "", tensor_multiply, NULL, 0                                                                   \
+    }
