@@ -25,7 +25,7 @@ static struct insn *emit_sync(struct decoder *d, const char *key)
 {
     uint32_t all;
     struct insn *i = simt_constant(d, FULL, 'w', &all) ? simt_emit_key(d, key) : NULL;
-    if (!simt_guard(d, i)) return NULL;
+    if (!i || !simt_guard(d, i)) return NULL;
     i->c = all;
     return i;
 }

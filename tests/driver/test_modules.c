@@ -1,4 +1,4 @@
-/* Modules, fat binaries, libraries and the linker: what they hold, how several become one, what is wrong with them. */
+/* Modules, libraries and the linker: what they hold, how several become one, what is wrong with them. */
 #include "tests/driver/program.h"
 
 static const char source[] = "__device__ int counter = 42;\n"
@@ -223,62 +223,6 @@ TEST(registers_are_limited)
     CHECK_INT(registers, 24);
     OK(cuFuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, function_of(linked, "some")));
     CHECK_INT(registers, 32);
-    free(ptx);
-    stop();
-}
-
-/* A fat binary as nvcc makes it, with one entry, stored as it is or as LZ4 of literals only. */
-static void *fatbin_of(const char *ptx, bool packed)
-{
-    size_t n = strlen(ptx), stored = n + (packed ? 2 + (n - 15) / 255 : 0), room = (stored + 7) / 8 * 8;
-    unsigned char *image = calloc(1, 16 + 80 + room), *e = image + 16, *data = e + 80;
-    uint64_t size = 80 + room, flags = packed ? 0x2011 : 0x11, length = n;
-    uint32_t magic = 0xBA55ED50, header = 80, target = 80, used = packed ? (uint32_t)stored : 0;
-    memcpy(image, &magic, 4);
-    image[4] = 1, image[6] = 16;
-    memcpy(image + 8, &size, 8);
-    e[0] = 1, e[2] = 1, e[3] = 1;
-    memcpy(e + 4, &header, 4);
-    memcpy(e + 8, &room, 8);
-    memcpy(e + 16, &used, 4);
-    memcpy(e + 28, &target, 4);
-    memcpy(e + 40, &flags, 8);
-    memcpy(e + 56, &length, 8);
-    if (packed) {
-        *data++ = 0xF0;
-        size_t left = n - 15;
-        for (; left >= 255; left -= 255) *data++ = 255;
-        *data++ = (unsigned char)left;
-    }
-    memcpy(data, ptx, n);
-    return image;
-}
-
-TEST(fat_binaries)
-{
-    start();
-    CUmodule m;
-    char *ptx = compile(source, false), error[200] = "";
-    for (int packed = 0; packed < 2; packed++) {
-        unsigned char *image = fatbin_of(ptx, packed);
-        struct {
-            uint32_t magic, version;
-            void *data, *name;
-        } wrapper = {0x466243B1, 1, image, NULL};
-        OK(cuModuleLoadFatBinary(&m, image));
-        function_of(m, "scaled");
-        OK(cuModuleLoadData(&m, &wrapper));
-        CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
-        void *values[] = {error, (void *)sizeof error};
-        image[16] = 2; /* binary code */
-        CHECK_INT(cuModuleLoadDataEx(&m, image, 2, options, values), CUDA_ERROR_NO_BINARY_FOR_GPU);
-        CHECK_HAS(error, "compute_80");
-        if (packed) {
-            image[16] = 1, image[16 + 80 + 1] = 3; /* too few literals, and then what was text is lengths */
-            CHECK_INT(cuModuleLoadData(&m, image), CUDA_ERROR_INVALID_PTX);
-        }
-        free(image);
-    }
     free(ptx);
     stop();
 }
