@@ -251,22 +251,28 @@ static void check_views(check_view *check, int of)
                     check((enum rt_dtype)t, (enum layout)l, view_shapes[s]);
 }
 
-#define NATIVELY(name, check)                                                                                          \
+#define ON_CPU(name, check)                                                                                            \
     TEST(name##_on_cpu)                                                                                                \
     {                                                                                                                  \
         check_views(check, 2);                                                                                         \
-    }                                                                                                                  \
+    }
+#define ON_SIMT(name, check)                                                                                           \
     TEST(name##_on_simt)                                                                                               \
     {                                                                                                                  \
         test_device_name = "simt";                                                                                     \
         check_views(check, LAYOUTS);                                                                                   \
     }
-NATIVELY(reduced_views, check_reduced_views)
-NATIVELY(scanned_views, check_scanned_views)
-NATIVELY(sorted_views, check_sorted_views)
-NATIVELY(indexed_views, check_indexed_views)
+ON_CPU(reduced_views, check_reduced_views)
+ON_CPU(scanned_views, check_scanned_views)
+ON_CPU(sorted_views, check_sorted_views)
+ON_CPU(indexed_views, check_indexed_views)
 
-#ifndef __SANITIZE_ADDRESS__ /* the host's code, which it sees, is the same whatever was generated */
+#ifndef __SANITIZE_ADDRESS__ /* the host's code, which it sees, is the same on simt and whatever was generated */
+ON_SIMT(reduced_views, check_reduced_views)
+ON_SIMT(scanned_views, check_scanned_views)
+ON_SIMT(sorted_views, check_sorted_views)
+ON_SIMT(indexed_views, check_indexed_views)
+
 #define GENERATED(name, check)                                                                                         \
     TEST(name##_generated)                                                                                             \
     {                                                                                                                  \
