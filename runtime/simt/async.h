@@ -4,7 +4,7 @@
 
 #include "runtime/simt/exec.h"
 
-/* The mode of "+mbarrier": slot b counts arrivals, or bytes. */
+/* The mode of "+mbarrier": slot b counts arrivals, or bytes; its count is 1 where others have their turn behind it. */
 enum {
     MBARRIER_INIT,
     MBARRIER_INVAL,

@@ -282,8 +282,9 @@ bool simt_emit_move(struct decoder *d, const char *key, const struct simt_addres
                     const uint32_t *slots, uint32_t count, enum ptx_space space);
 bool simt_is_shared_word(const char *w); /* shared, shared::cta or shared::cluster */
 bool simt_decode_store_bulk(struct decoder *d, const struct shape *s);
-/* One arrival at the mbarrier there, by an address in shared memory or a generic one. */
-bool simt_emit_arrival(struct decoder *d, const struct ptx_operand *barrier, bool shared);
+/* One arrival at the mbarrier there, by an address in shared memory or a generic one; later: hardware goes on
+ * meanwhile. */
+bool simt_emit_arrival(struct decoder *d, const struct ptx_operand *barrier, bool shared, bool later);
 /* What st.async and red.async do behind their access: bytes are counted off at the mbarrier. */
 bool simt_emit_complete(struct decoder *d, const struct ptx_operand *barrier, uint32_t bytes);
 bool simt_decode_bra(struct decoder *d, const struct shape *s);

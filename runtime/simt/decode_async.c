@@ -251,11 +251,14 @@ bool simt_emit_complete(struct decoder *d, const struct ptx_operand *barrier, ui
            emit_mbarrier(d, barrier, PTX_SHARED, MBARRIER_COMPLETE, count, SLOT_NOWHERE);
 }
 
-bool simt_emit_arrival(struct decoder *d, const struct ptx_operand *barrier, bool shared)
+bool simt_emit_arrival(struct decoder *d, const struct ptx_operand *barrier, bool shared, bool later)
 {
     uint32_t one;
-    return simt_constant(d, 1, 'w', &one) &&
-           emit_mbarrier(d, barrier, shared ? PTX_SHARED : PTX_GENERIC, MBARRIER_ARRIVE, one, SLOT_NOWHERE);
+    if (!simt_constant(d, 1, 'w', &one) ||
+        !emit_mbarrier(d, barrier, shared ? PTX_SHARED : PTX_GENERIC, MBARRIER_ARRIVE, one, SLOT_NOWHERE))
+        return false;
+    d->program->code[d->program->code_count - 1].count = later;
+    return true;
 }
 
 /* st.bulk [address], bytes, 0 */
@@ -307,5 +310,5 @@ bool simt_decode_cp(struct decoder *d, const struct shape *s)
     if (!simt_has_word(s, "noinc")) return true;
     bool shared = false;
     for (int k = 0; k < s->word_count; k++) shared |= simt_is_shared_word(s->words[k]);
-    return simt_want_operands(d, 1, 1) && simt_emit_arrival(d, d->in->operands, shared);
+    return simt_want_operands(d, 1, 1) && simt_emit_arrival(d, d->in->operands, shared, false);
 }

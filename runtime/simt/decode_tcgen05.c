@@ -201,7 +201,7 @@ static bool decode_commit(struct decoder *d, const struct shape *s)
 {
     static const char *const known[] = {"commit", "mbarrier::arrive::one", "shared::cluster", NULL};
     return read_words(d, s, known) && simt_want_operands(d, 1, 1) &&
-           simt_emit_arrival(d, d->in->operands, simt_has_word(s, "shared::cluster"));
+           simt_emit_arrival(d, d->in->operands, simt_has_word(s, "shared::cluster"), true);
 }
 
 bool simt_decode_tcgen05(struct decoder *d, const struct shape *s)

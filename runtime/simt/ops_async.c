@@ -104,6 +104,9 @@ OP(mbarrier)
         *cell = pack(b);
         if (i->d != SLOT_NOWHERE) u64_at(R, i->d)[l] = old;
     }
+    /* What takes its time on hardware is over when other warps have seen the phase before: who waits for one that came
+     * and went waits for ever. */
+    if (i->count) w->worker->leaves = w->worker->yields = true;
     return go_on(w);
 }
 

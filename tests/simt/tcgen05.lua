@@ -321,6 +321,26 @@ t.test("loads and stores of tensor memory in each shape", function()
   end
 end)
 
+t.test("warps that wait for a commit have their turn before the next one", function()
+  local out = gpu.zeros(128, "int32")
+  gpu.kernel(head .. [[
+  __global__ void k(int *out) { // where warp 0 went on at once, the others would find its second phases over, too
+    __shared__ u64 full, done;
+    int me = threadIdx.x;
+    if (me == 0) begin(&full, 1), begin(&done, 1);
+    __syncthreads();
+    for (int i = 0; i < 2; i++) {
+      if (me == 0) asm volatile("mbarrier.arrive.shared.b64 _, [%0];" :: "r"(at(&full)) : "memory");
+      wait(&full, i);
+      if (me == 0)
+        asm volatile("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%0];" :: "r"(at(&done)) : "memory");
+      wait(&done, i);
+      out[me]++;
+    }
+  }]])(1, 128)(out)
+  assert(out:eq(2):all())
+end)
+
 ---- what is told
 local function small(body, threads)
   return function()
