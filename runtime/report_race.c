@@ -173,6 +173,13 @@ void rt_describe_race(const struct rt_scene *x, const struct simt_report *r, str
                 "cp.async.bulk (st.async, red.async) is under way until the phase of its mbarrier is over: let each thread wait "
                 "for it (mbarrier.try_wait), or one, with __syncthreads() behind it; who copies to a "
                 "place again must come behind its readers",
+            [UNDER_WAY_PRODUCT] =
+                "tcgen05.mma reads its factors until the phase of an mbarrier is over at which a tcgen05.commit behind it "
+                "arrives: who writes there must have waited for it (mbarrier.try_wait), or come behind __syncthreads() "
+                "with one that has",
+            [UNDER_WAY_SUMS] =
+                "the sums of tcgen05.mma are there when the phase of the mbarrier is over that a tcgen05.commit behind it "
+                "arrives at: let each thread wait for it (mbarrier.try_wait), or one, with __syncthreads() behind it",
             [UNDER_WAY_SOURCE] = "cp.async.bulk reads its source until it is waited for: cp.async.bulk.wait_group.read "
                                  "in the thread that began it is missing, with __syncthreads() behind it where other "
                                  "threads write",
@@ -183,10 +190,12 @@ void rt_describe_race(const struct rt_scene *x, const struct simt_report *r, str
                 "cp.async.bulk writes to global memory until it is waited for: cp.async.bulk.wait_group "
                 "(without .read) in the thread that began it is missing, with __syncthreads() behind "
                 "it where other threads read"};
-        bool reads =
-            r->under_way == UNDER_WAY_SOURCE || r->under_way == UNDER_WAY_LOAD || r->under_way == UNDER_WAY_FETCH;
-        snprintf(out->message, sizeof out->message, "%s %s in line %d while the copy begun here may still %s it", what,
-                 rt_past_verb(b), b->line, reads ? "read" : "write");
+        bool reads = r->under_way == UNDER_WAY_SOURCE || r->under_way == UNDER_WAY_LOAD ||
+                     r->under_way == UNDER_WAY_FETCH || r->under_way == UNDER_WAY_PRODUCT;
+        snprintf(out->message, sizeof out->message, "%s %s in line %d while the %s begun here may still %s it", what,
+                 rt_past_verb(b), b->line,
+                 r->under_way == UNDER_WAY_PRODUCT || r->under_way == UNDER_WAY_SUMS ? "product" : "copy",
+                 reads ? "read" : "write");
         snprintf(out->hint, sizeof out->hint, "%s", hints[r->under_way]);
         return;
     }

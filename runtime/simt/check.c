@@ -12,6 +12,7 @@
 #include "runtime/simt/check_mixed.h"
 #include "runtime/simt/check_order.h"
 #include "runtime/simt/check_shared.h"
+#include "runtime/simt/tcgen05.h"
 #include "runtime/simt/decode.h"
 #include "runtime/simt/heap.h"
 
@@ -145,6 +146,7 @@ static unsigned site_at(struct simt_check *c, uint32_t pc)
     s.copies = copy && i->memory == MEMORY_STORE;
     s.fetches = copy && (i->memory == MEMORY_LOAD || simt_is_fill(i));
     s.bulk = simt_is_bulk(i) && !simt_is_store_bulk(c->program, i);
+    s.product = simt_is_tensor_product(i);
     reading = s;
     reading.fails = simt_is_swap(i);
     if (simt_is_bulk(i)) reading.access = ACCESS_READ, reading.strong = false;

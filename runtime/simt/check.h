@@ -45,12 +45,15 @@ struct simt_party {   /* a thread that takes part in what is reported */
 };
 
 /* UNDER_WAY_COPY is a cp.async that may still write, or read its source: UNDER_WAY_FETCH; a cp.async.bulk or st.async
- * may still write to shared memory, or it reads its source, there or in global memory, or writes to that. */
+ * may still write to shared memory, or it reads its source, there or in global memory, or writes to that;
+ * UNDER_WAY_PRODUCT is a tcgen05.mma that may still read, UNDER_WAY_SUMS one that may still write to tensor memory. */
 enum simt_under_way {
     UNDER_WAY_NOT,
     UNDER_WAY_COPY,
     UNDER_WAY_FETCH,
     UNDER_WAY_BULK,
+    UNDER_WAY_PRODUCT,
+    UNDER_WAY_SUMS,
     UNDER_WAY_SOURCE,
     UNDER_WAY_LOAD,
     UNDER_WAY_STORE

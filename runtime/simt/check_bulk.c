@@ -1,9 +1,9 @@
-/* cp.async.bulk, st.async and red.async: copies that are under way until a thread has waited for the mbarrier's phase
- * that they count in, or for the group that it committed them in. They are done at once here, so the checks keep in
- * mind who has waited: a thread may touch what a copy moves when it has, or when it comes behind one that has, by
- * whatever orders threads. In global memory that goes for threads of the block. For others the copy of a group is
- * recorded once more when its thread has waited for it, or at the end of the block: what was released before comes
- * too early. Of the sources of loads the last MOST_SOURCES are kept in mind.
+/* cp.async.bulk, st.async and red.async: copies that are under way until a thread has
+ * waited for the mbarrier's phase that they count in, or for the group that it committed them in. They are done at once
+ * here, so the checks keep in mind who has waited: a thread may touch what a copy moves when it has, or when it comes
+ * behind one that has, by whatever orders threads. In global memory that goes for threads of the block. For others the
+ * copy of a group is recorded once more when its thread has waited for it, or at the end of the block: what was
+ * released before comes too early. Of the sources of loads the last MOST_SOURCES are kept in mind.
  *
  * Words under way have the tag TAG_MIXED, which makes every access to them come to simt_shared_touch. When all threads
  * of the block meet, and one of them has waited, all know; so does who begins a copy to the same place, and the old one
@@ -13,60 +13,16 @@
 #include "runtime/memory.h"
 #include "runtime/simt/async.h"
 #include "runtime/simt/check_cells.h"
-#include "runtime/simt/check_copies.h"
+#include "runtime/simt/check_bulks.h"
 #include "runtime/simt/check_shared.h"
+#include "runtime/simt/tcgen05.h"
 #include "runtime/simt/tensor_map.h"
 
 #define MOST         4096 /* more copies at once are not followed */
 #define MOST_SOURCES 64   /* of loads that somebody has waited for, in global memory */
 #define PIECE        16u
 
-struct bulk { /* a copy of one thread */
-    record me;
-    uint64_t at, pitch;             /* of boxes of tensors: rows are `pitch` bytes apart */
-    uint32_t rows;                  /* 0: one */
-    uint32_t bytes, element;        /* of a row; of an element of a reduction or a box */
-    bool global;                    /* there; else in shared memory */
-    bool source;                    /* it is read there; else it is written */
-    bool reduces;                   /* it is an atomic where it writes */
-    bool counted;                   /* at an mbarrier */
-    uint32_t barrier;               /* counted: where */
-    uint32_t seen, passed;          /* the phase there when it was seen last, modulo 4, and how many are over since */
-    bool recorded;                  /* once more: the thread has waited for it */
-    uint32_t group;                 /* else: groups that its thread had committed before */
-    uint32_t waited[32], since[32]; /* by warp: lanes that have waited for it, and the time of the first */
-};
-struct bulks {
-    struct bulk *items;
-    size_t count, room;
-    size_t sources;      /* items that are read in global memory */
-    uint32_t *committed; /* groups, by thread */
-};
-
-/* The end of the last of its rows. */
-static uint64_t end_of(const struct bulk *x)
-{
-    return x->at + (x->rows ? (x->rows - 1) * x->pitch : 0) + x->bytes;
-}
-
-static bool overlaps(const struct bulk *x, uint64_t at, uint32_t bytes)
-{
-    if (at >= end_of(x) || at + bytes <= x->at) return false;
-    if (x->rows < 2 || at < x->at) return true;
-    uint64_t into = (at - x->at) % x->pitch; /* of a row and the gap behind it */
-    return into < x->bytes || into + bytes > x->pitch;
-}
-
-/* Is x, or each of its rows, within n? */
-static bool is_within(const struct bulk *x, const struct bulk *n)
-{
-    if (x->at < n->at || end_of(x) > end_of(n)) return false;
-    if (n->rows < 2) return true;
-    uint64_t into = (x->at - n->at) % n->pitch;
-    return into + x->bytes <= n->bytes && (x->rows < 2 || x->pitch == n->pitch);
-}
-
-static struct bulks *want(struct block *b)
+struct bulks *simt_bulks_want(struct block *b)
 {
     if (b->bulks) return b->bulks;
     struct bulks *c = rt_calloc(1, sizeof *c);
@@ -91,6 +47,7 @@ void simt_bulk_start(struct block *b)
 {
     if (!b->bulks) return;
     b->bulks->count = b->bulks->sources = 0;
+    b->bulks->commits = 0;
     b->moving = (struct moving){.low = 0};
     memset(b->bulks->committed, 0, (size_t)b->worker->warp_count * SIMT_WARP * sizeof *b->bulks->committed);
 }
@@ -102,15 +59,9 @@ static void set_waited(const struct block *b, struct bulk *x, const struct warp 
     x->waited[w->index] |= 1u << lane;
 }
 
-static bool anyone_waited(const struct block *b, const struct bulk *x)
-{
-    uint32_t any = 0;
-    for (uint32_t w = 0; w < b->worker->warp_count; w++) any |= x->waited[w];
-    return any != 0;
-}
-
 /* Has the thread of block `by`, which may be another one of the cluster, waited, or comes it behind one that has? */
-static bool knows(const struct block *b, const struct bulk *x, const struct block *by, unsigned warp, unsigned lane)
+bool simt_bulks_waited(const struct block *b, const struct bulk *x, const struct block *by, unsigned warp,
+                       unsigned lane)
 {
     if (by == b && x->waited[warp] >> lane & 1) return true;
     for (uint32_t w = 0; w < b->worker->warp_count; w++) EACH_LANE(l, x->waited[w])
@@ -170,6 +121,7 @@ void simt_bulk_observe(const struct access *a, uint32_t m)
         if (a->at[l] != last) follow_phases(o->bulks, at, simt_phase_of(o->worker->shared + at));
         last = a->at[l];
         if (o == a->block && simt_is_barrier_test(a->insn)) test(a, l, (uint32_t)at);
+        if (o == a->block && simt_is_commit(a->insn)) simt_products_commit(a, l, at);
     }
 }
 
@@ -227,7 +179,7 @@ void simt_bulk_wait(struct block *b, const struct warp *w, const struct insn *i,
         }
         for (size_t k = 0; k < c->count; k++) {
             struct bulk *x = &c->items[k];
-            bool mine = !x->counted && record_thread(x->me) == me && (all || x->source);
+            bool mine = !x->counted && !x->product && record_thread(x->me) == me && (all || x->source);
             if (!mine || x->group + i->extra >= committed[l]) continue;
             if (all) record_again(b, x);
             set_waited(b, x, w, l);
@@ -236,15 +188,18 @@ void simt_bulk_wait(struct block *b, const struct warp *w, const struct insn *i,
 }
 
 /* ---- copies ---- */
-static void mark(struct block *b, const struct bulk *x, uint32_t from, uint32_t to)
+void simt_bulks_mark(struct block *b, const struct bulk *x, uint32_t from, uint32_t to)
 {
-    if (x->global) return;
-    for (uint64_t word = x->at / 4; word < (x->at + x->bytes + 3) / 4; word++)
-        if (!from || b->tags.written[word] == from) b->tags.written[word] = to;
+    if (x->global || x->sums) return;
+    for (uint32_t r = 0; r < (x->rows ? x->rows : 1); r++) {
+        const uint64_t at = x->at + r * x->pitch;
+        for (uint64_t word = at / 4; word < (at + x->bytes + 3) / 4; word++)
+            if (!from || b->tags.written[word] == from) b->tags.written[word] = to;
+    }
 }
 
 /* So many of the items are left. */
-static void set_count(struct block *b, struct bulks *c, size_t count)
+void simt_bulks_set_count(struct block *b, struct bulks *c, size_t count)
 {
     struct moving m = {.low = UINT64_MAX};
     c->count = count;
@@ -267,10 +222,11 @@ static void forget_under(struct block *b, struct bulks *c, const struct bulk *n,
     size_t kept = 0;
     for (size_t k = 0; k < c->count; k++) {
         const struct bulk *x = &c->items[k];
-        bool under = x->source == n->source && x->global == n->global && is_within(x, n);
-        if (!under || !knows(b, x, by, me / SIMT_WARP, me % SIMT_WARP)) c->items[kept++] = *x;
+        bool alike = x->source == n->source && x->global == n->global && x->sums == n->sums && !x->commit;
+        bool under = alike && is_within(x, n);
+        if (!under || !simt_bulks_knows(b, x, by, me / SIMT_WARP, me % SIMT_WARP)) c->items[kept++] = *x;
     }
-    set_count(b, c, kept);
+    simt_bulks_set_count(b, c, kept);
 }
 
 /* The oldest source in global memory that somebody has waited for, when there are too many. */
@@ -280,13 +236,13 @@ static void forget_source(struct block *b, struct bulks *c)
     while (k < c->count && !(c->items[k].global && c->items[k].source && anyone_waited(b, &c->items[k]))) k++;
     if (k == c->count) return;
     memmove(&c->items[k], &c->items[k + 1], (c->count - k - 1) * sizeof *c->items);
-    set_count(b, c, c->count - 1);
+    simt_bulks_set_count(b, c, c->count - 1);
 }
 
 /* A copy that is under way in block b, begun by a thread of block `by`. */
-static void add(struct block *b, const struct bulk *n, const struct block *by)
+void simt_bulks_add(struct block *b, const struct bulk *n, const struct block *by)
 {
-    struct bulks *c = want(b);
+    struct bulks *c = simt_bulks_want(b);
     if (!c) return;
     forget_under(b, c, n, by);
     if (n->global && n->source && c->sources >= MOST_SOURCES) forget_source(b, c);
@@ -302,8 +258,8 @@ static void add(struct block *b, const struct bulk *n, const struct block *by)
         c->room = room;
     }
     c->items[c->count] = *n;
-    set_count(b, c, c->count + 1);
-    mark(b, n, 0, TAG_MIXED);
+    simt_bulks_set_count(b, c, c->count + 1);
+    simt_bulks_mark(b, n, 0, TAG_MIXED);
 }
 
 /* What a lane reads, of its block's shared memory or of global memory. */
@@ -312,7 +268,7 @@ static void begin_source(const struct access *a, const struct async_bulk *x, uns
     n.source = true;
     n.global = x->source == PTX_GLOBAL;
     n.at = n.global ? u64_at(a->regs, a->insn->b)[lane] : u32_at(a->regs, a->insn->b)[lane];
-    add(a->block, &n, a->block);
+    simt_bulks_add(a->block, &n, a->block);
 }
 
 /* It writes to the shared memory of o, where its bytes are counted. */
@@ -323,7 +279,7 @@ static void begin_at(const struct access *a, struct block *o, uint64_t at, uint6
     n.counted = true;
     n.barrier = (uint32_t)barrier;
     n.seen = simt_phase_of(o->worker->shared + barrier);
-    add(o, &n, a->block);
+    simt_bulks_add(o, &n, a->block);
 }
 
 /* To the same place in several blocks of the cluster, from a place in global memory, which the threads of each of them
@@ -343,7 +299,7 @@ static void begin_everywhere(const struct access *a, uint32_t ranks, uint64_t at
         source.at = from;
         source.barrier = (uint32_t)(barrier & within);
         source.seen = simt_phase_of(k->shared + source.barrier);
-        add(k->observed, &source, a->block);
+        simt_bulks_add(k->observed, &source, a->block);
     }
 }
 
@@ -351,7 +307,7 @@ static struct bulk bulk_of(const struct access *a, const struct async_bulk *x, u
 {
     return (struct bulk){.me = a->me + ((record)lane << THREAD_AT),
                          .counted = x->barrier,
-                         .group = want(a->block)->committed[(unsigned)a->warp->index * SIMT_WARP + lane]};
+                         .group = simt_bulks_want(a->block)->committed[(unsigned)a->warp->index * SIMT_WARP + lane]};
 }
 
 /* The parts of a box that are in global memory; `n` is what they have in common. */
@@ -366,7 +322,7 @@ static void begin_slabs(const struct access *a, struct bulk n, const struct simt
         n.pitch = s.pitch;
         n.rows = s.rows;
         n.bytes = s.bytes;
-        add(a->block, &n, a->block);
+        simt_bulks_add(a->block, &n, a->block);
     }
 }
 
@@ -392,7 +348,7 @@ static void begin_loaded(const struct access *a, const struct async_tensor *x, u
 void simt_bulk_begin_box(const struct access *a, const struct async_tensor *x, unsigned lane,
                          const struct simt_tensor_map *map, const int32_t *coords)
 {
-    if (!want(a->block)) return;
+    if (!simt_bulks_want(a->block)) return;
     struct bulk n = bulk_of(a, &x->bulk, lane), source = n;
     n.bytes = source.bytes = simt_tensor_rows(map) * simt_tensor_row_bytes(map);
     if (x->bulk.barrier) {
@@ -401,7 +357,7 @@ void simt_bulk_begin_box(const struct access *a, const struct async_tensor *x, u
     }
     source.source = true;
     source.at = u32_at(a->regs, a->insn->a)[lane];
-    add(a->block, &source, a->block);
+    simt_bulks_add(a->block, &source, a->block);
     n.reduces = a->insn->size;
     begin_slabs(a, n, map, coords);
 }
@@ -432,13 +388,13 @@ static void begin_lane(const struct access *a, const struct async_bulk *x, unsig
     } else if (!x->mask) { /* else some of the bytes */
         n.global = true;
         n.at = u64_at(a->regs, i->a)[lane];
-        add(b, &n, b);
+        simt_bulks_add(b, &n, b);
     }
 }
 
 void simt_bulk_begin(const struct access *a, const struct async_bulk *x, uint32_t m)
 {
-    if (x->source == BULK_ZEROS || !want(a->block)) return;
+    if (x->source == BULK_ZEROS || !simt_bulks_want(a->block)) return;
     EACH_LANE(l, m) if (u32_at(a->regs, a->insn->c)[l]) begin_lane(a, x, l);
 }
 
@@ -460,16 +416,10 @@ void simt_bulk_stored(const struct access *a, uint32_t m)
 void simt_bulk_met(struct block *b)
 {
     struct bulks *c = b->bulks;
-    size_t kept = 0;
+    size_t kept;
     if (!c || !c->count) return;
-    for (size_t k = 0; k < c->count; k++) {
-        if (anyone_waited(b, &c->items[k]))
-            mark(b, &c->items[k], TAG_MIXED, b->tags.base);
-        else
-            c->items[kept++] = c->items[k];
-    }
-    set_count(b, c, kept);
-    for (size_t k = 0; k < kept; k++) mark(b, &c->items[k], 0, TAG_MIXED);
+    kept = simt_bulks_forget_done(b, NULL);
+    for (size_t k = 0; k < kept; k++) simt_bulks_mark(b, &c->items[k], 0, TAG_MIXED);
 }
 
 /* ---- accesses ---- */
@@ -477,24 +427,29 @@ bool simt_bulk_covers(const struct block *b, uint64_t at, uint32_t bytes)
 {
     const struct bulks *c = b->bulks;
     for (size_t k = 0; c && k < c->count; k++)
-        if (!c->items[k].global && overlaps(&c->items[k], at, bytes)) return true;
+        if (!c->items[k].global && !c->items[k].sums && overlaps(&c->items[k], at, bytes)) return true;
     return false;
 }
 
-static void report(const struct access *a, unsigned lane, const struct bulk *x)
+void simt_bulks_report(const struct access *a, unsigned lane, const struct bulk *x)
 {
     struct simt_report r = {.kind = CHECK_RACE,
                             .space = x->global ? PTX_GLOBAL : PTX_SHARED,
                             .address = a->at[lane],
                             .size = a->bytes,
                             .has_other = true,
-                            .under_way = x->source   ? x->global ? UNDER_WAY_LOAD : UNDER_WAY_SOURCE
-                                         : x->global ? UNDER_WAY_STORE
-                                                     : UNDER_WAY_BULK,
+                            .under_way = x->sums      ? UNDER_WAY_SUMS
+                                         : x->product ? UNDER_WAY_PRODUCT
+                                         : x->source  ? x->global ? UNDER_WAY_LOAD : UNDER_WAY_SOURCE
+                                         : x->global  ? UNDER_WAY_STORE
+                                                      : UNDER_WAY_BULK,
                             .first = simt_party_of(a->check, a->block, x->me),
                             .other = simt_party_of(a->check, a->block, a->me + ((record)lane << THREAD_AT))};
     r.first.access = x->source ? ACCESS_READ : ACCESS_WRITE;
-    simt_check_name(a->check, &r);
+    if (x->sums)
+        r.symbol = "tensor memory", r.bytes = 4 * TENSOR_COLUMNS;
+    else
+        simt_check_name(a->check, &r);
     simt_check_report(a->check, &r);
 }
 
@@ -508,12 +463,13 @@ uint32_t simt_bulk_meet(const struct access *a, uint32_t m, bool shared)
     {
         const struct bulk *x = &c->items[k];
         if (!shared && (a->at[l] >= b->moving.high || a->at[l] + a->bytes <= b->moving.low)) break;
-        if (x->global == shared || !overlaps(x, a->at[l], a->bytes) || (x->source && a->kind == ACCESS_READ)) continue;
+        if (x->global == shared || x->sums || !overlaps(x, a->at[l], a->bytes) || (x->source && a->kind == ACCESS_READ))
+            continue;
         if (x->reduces && a->kind == ACCESS_ATOMIC) continue;
         unsigned warp = (unsigned)a->warp->index;
         if (!simt_check_ordered(b, x->me, warp, l, 0)) continue; /* a race like others: check_race.c */
-        if (knows(b, x, b, warp, l)) continue;
-        report(a, l, x);
+        if (simt_bulks_knows(b, x, b, warp, l)) continue;
+        simt_bulks_report(a, l, x);
         met |= 1u << l;
     }
     return met;

@@ -40,10 +40,10 @@ static bool same_value(const struct actor *x, record r)
                          x->shared ? a->warp->shared + a->at[x->lane] : (const char *)place_in_host(a->at[x->lane]));
 }
 
-/* Does it go on behind its instruction? Bulk copies do in shared memory, and what a cp.async reads. */
+/* Does it go on behind its instruction? Bulk copies and products do in shared memory, and what a cp.async reads. */
 static bool goes_on(const struct site *s, bool shared)
 {
-    return shared ? s->bulk : s->fetches;
+    return shared ? s->bulk || s->product : s->fetches;
 }
 
 void simt_tell_copy(const struct simt_check *c, struct simt_report *r, record me, record other, bool shared)
@@ -55,7 +55,10 @@ void simt_tell_copy(const struct simt_check *c, struct simt_report *r, record me
         r->first = r->other;
         r->other = t;
     }
-    r->under_way = !shared ? UNDER_WAY_FETCH : r->first.access == ACCESS_READ ? UNDER_WAY_SOURCE : UNDER_WAY_BULK;
+    r->under_way = !shared                            ? UNDER_WAY_FETCH
+                   : mine->product || others->product ? UNDER_WAY_PRODUCT
+                   : r->first.access == ACCESS_READ   ? UNDER_WAY_SOURCE
+                                                      : UNDER_WAY_BULK;
 }
 
 /* Several instructions of a line have one site. NULL: no instruction of the program's, but one that stands for it. */

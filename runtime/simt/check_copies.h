@@ -28,6 +28,16 @@ struct simt_tensor_map;
 /* The same of one lane's copy of a box of a tensor. */
 void simt_bulk_begin_box(const struct access *a, const struct async_tensor *x, unsigned lane,
                          const struct simt_tensor_map *map, const int32_t *coords);
+/* A lane's product (tcgen05.mma) has read rows of shared memory, and may do so until it has been waited for: at an
+ * mbarrier, where a commit behind it arrives. */
+struct product_rows {
+    uint64_t at, pitch;
+    uint32_t rows, bytes;
+};
+void simt_bulk_begin_product(const struct access *a, unsigned lane, const struct product_rows *x);
+/* And may still write its sums to columns of tensor memory. Who moves those columns without having waited is told. */
+void simt_bulk_begin_sums(const struct access *a, unsigned lane, uint32_t column, uint32_t columns);
+void simt_bulk_meet_sums(struct access *a, uint32_t column, uint32_t columns);
 /* Lanes m do something with the mbarriers at a->at[lane], when there was a copy; they may test them. */
 void simt_bulk_observe(const struct access *a, uint32_t m);
 /* They count off the bytes that the instruction before this one, a st.async or red.async, stored. */

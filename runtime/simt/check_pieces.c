@@ -3,6 +3,7 @@
  *
  * Which lane moves which piece of a fragment is left to the hardware. Here the address says it, so that fragments which
  * a warp loads and stores in one place are in order, as they are for all that programs can tell. */
+#include <stdlib.h>
 #include "runtime/simt/async.h"
 #include "runtime/simt/check_access.h"
 #include "runtime/simt/check_copies.h"
@@ -15,7 +16,8 @@
 
 bool simt_check_in_pieces(const struct insn *i)
 {
-    return simt_is_matrix_move(i) || simt_is_tensor_access(i) || simt_is_fill(i) || simt_is_bulk(i);
+    return simt_is_matrix_move(i) || simt_is_tensor_access(i) || simt_is_tensor_move(i) || simt_is_fill(i) ||
+           simt_is_bulk(i);
 }
 
 /* ---- matrices ---- */
@@ -68,6 +70,40 @@ static bool check_stretch(struct access *a, uint32_t lane, enum ptx_space space,
     return fine;
 }
 
+static int by_number(const void *a, const void *b)
+{
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Rows of shared memory that an operand's n lines are: all that a swizzle mixes them with, else stretches as long, as
+ * far apart. False: they are none such. */
+static bool find_rows(uint32_t *at, uint32_t n, uint32_t bytes, bool mixed, struct product_rows *out)
+{
+    qsort(at, n, sizeof *at, by_number);
+    *out = (struct product_rows){.at = at[0], .rows = 1, .bytes = mixed ? at[n - 1] + bytes - at[0] : bytes};
+    uint32_t k = 1, length = 0;
+    while (!mixed && k < n && at[k] == at[k - 1] + bytes) k++;
+    if (!mixed) out->bytes = bytes * k;
+    for (; !mixed && k < n; k++) {
+        const bool joins = at[k] == at[k - 1] + bytes;
+        length = joins ? length + bytes : bytes;
+        if (!joins && out->rows++ == 1) out->pitch = at[k] - at[0];
+        if (length > out->bytes || (!joins && at[k] != at[0] + (out->rows - 1) * out->pitch)) return false;
+    }
+    return out->rows == 1 || length == out->bytes;
+}
+
+static void begin_product(const struct access *a, uint32_t lane, struct tensor_lines *x)
+{
+    const uint32_t counts[] = {x->of_b, x->count - x->of_b};
+    struct product_rows rows;
+    for (int k = 0; k < 2; k++)
+        if (counts[k] && find_rows(x->at + (k ? x->of_b : 0), counts[k], x->bytes, x->mixed[k], &rows))
+            simt_bulk_begin_product(a, lane, &rows);
+    if (x->columns) simt_bulk_begin_sums(a, lane, x->column, x->columns);
+}
+
 /* What one lane of tcgen05 reads, or stores for its warp, all or nothing. */
 static void check_tensors(struct access *a, uint32_t *m)
 {
@@ -79,6 +115,7 @@ static void check_tensors(struct access *a, uint32_t *m)
     for (uint32_t k = 0; k < lines.count; k++)
         fine &= check_stretch(a, lane, PTX_SHARED, lines.at[k], lines.bytes, lines.bytes, ALL_BYTES);
     if (!fine) *m = 0;
+    if (fine && simt_is_tensor_product(a->insn)) begin_product(a, lane, &lines);
 }
 
 /* The source of a cp.async that may be shorter than what is written: the rest are zeros. */
@@ -214,9 +251,13 @@ void simt_check_pieces(struct simt_check *c, struct warp *w, const struct insn *
 {
     struct access a;
     simt_check_begin(&a, c, w, i, c->site_of[w->pc]);
-    if (simt_is_tensor_access(i))
+    uint32_t column, columns;
+    if (simt_is_tensor_access(i)) {
         check_tensors(&a, m);
-    else if (simt_is_matrix_move(i))
+    } else if (simt_is_tensor_move(i)) {
+        simt_tensor_columns(a.regs, i, w, &column, &columns);
+        if (*m == FULL) simt_bulk_meet_sums(&a, column, columns);
+    } else if (simt_is_matrix_move(i))
         check_fragment(&a, m);
     else if (simt_is_fill(i))
         check_fill(&a, m);

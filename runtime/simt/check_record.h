@@ -115,6 +115,7 @@ struct site {
     bool copies;      /* what cp.async writes */
     bool fetches;     /* what it reads */
     bool bulk;        /* what cp.async.bulk reads or writes */
+    bool product;     /* what tcgen05.mma reads */
     bool fails;       /* a compare-and-swap that finds another value: it only reads */
     uint16_t reading; /* the site of compare-and-swaps that fail, or of a bulk copy's source; 0: it is none of these */
     /* Of stores, the sites that stand for them beside a cell's readers (check_cell.c): of the same value as the last

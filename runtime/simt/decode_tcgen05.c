@@ -123,6 +123,7 @@ static bool decode_move(struct decoder *d, const struct shape *s)
     i->a = at.base;
     i->imm = at.imm;
     i->extra = extra;
+    i->flags = store ? F_STORE : 0;
     return true;
 }
 

@@ -30,7 +30,8 @@ static bool add(const struct simt_program *p, uint32_t pc, struct found *x)
     const struct insn *i = &p->code[pc];
     if (i->run == simt_op_call) return p->calls[i->extra].function < -1;
     const char *opcode = p->places[pc].opcode;
-    if (simt_is_bulk(i) || opcode_begins(opcode, "cp.async") || is_stored_async(opcode)) return false;
+    if (simt_is_bulk(i) || simt_is_tensor_product(i) || opcode_begins(opcode, "cp.async") || is_stored_async(opcode))
+        return false;
     bool moves = simt_is_matrix_move(i) || simt_is_tensor_access(i);
     if ((!i->memory || i->memory == MEMORY_FENCE) && !moves) return true;
     int n = p->places[pc].origin - SHARED_ORIGIN, bit = n < 0 ? -1 : simt_unit_bit(p, n);

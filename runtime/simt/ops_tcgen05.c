@@ -462,9 +462,24 @@ bool simt_is_tensor_access(const struct insn *i)
     return i->run == allocate || simt_is_tensor_product(i);
 }
 
-static void add_lines(const struct operand *o, struct tensor_lines *out)
+bool simt_is_tensor_move(const struct insn *i)
 {
-    for (uint32_t n = 0, row, k; n < line_count(o); n++) out->at[out->count++] = line_at(o, n, &row, &k);
+    return i->run == load || i->run == store;
+}
+
+void simt_tensor_columns(char *R, const struct insn *i, const struct warp *w, uint32_t *column, uint32_t *count)
+{
+    const struct tensor_move *x = extra_of(w, i);
+    *column = (u32_at(R, i->a)[0] + (uint32_t)i->imm) & 0xffff;
+    *count = columns_of(x) + (x->shape == TENSOR_16X32X2 ? x->offset : 0);
+}
+
+static void add_lines(struct operand o, uint64_t descriptor, bool *mixed, struct tensor_lines *out)
+{
+    static const uint8_t swizzles[] = {0, 0, 3, 0, 2, 0, 1, 0};
+    o.at = simt_shared_matrix(descriptor, swizzles[descriptor >> 61]);
+    *mixed = o.at.bits;
+    for (uint32_t n = 0, row, k; n < line_count(&o); n++) out->at[out->count++] = line_at(&o, n, &row, &k);
 }
 
 void simt_tensor_lines(char *R, const struct insn *i, uint32_t l, const struct warp *w, struct tensor_lines *out)
@@ -480,14 +495,12 @@ void simt_tensor_lines(char *R, const struct insn *i, uint32_t l, const struct w
     }
     const uint32_t described = u32_at(R, t.x->described)[l];
     if (!read_description(described, &t)) return; /* a fault */
-    struct operand o = operand_of(t.n, t.k, t.b_type, described >> 16 & 1);
-    static const uint8_t swizzles[] = {0, 0, 3, 0, 2, 0, 1, 0};
-    o.at = simt_shared_matrix(u64_at(R, t.x->b)[l], swizzles[u64_at(R, t.x->b)[l] >> 61]);
-    add_lines(&o, out);
-    if (t.x->a_here) return;
-    o = operand_of(t.m, t.k, t.a_type, described >> 15 & 1);
-    o.at = simt_shared_matrix(u64_at(R, t.x->a)[l], swizzles[u64_at(R, t.x->a)[l] >> 61]);
-    add_lines(&o, out);
+    out->column = u32_at(R, t.x->d)[l] & 0xffff;
+    out->columns = t.m == TENSOR_LANES ? t.n : 0;
+    add_lines(operand_of(t.n, t.k, t.b_type, described >> 16 & 1), u64_at(R, t.x->b)[l], &out->mixed[0], out);
+    out->of_b = out->count;
+    if (!t.x->a_here)
+        add_lines(operand_of(t.m, t.k, t.a_type, described >> 15 & 1), u64_at(R, t.x->a)[l], &out->mixed[1], out);
 }
 
 static const struct op_row rows[] = {

@@ -65,14 +65,20 @@ void simt_tensor_start(struct worker *k); /* a block begins: nothing is allocate
 bool simt_tensor_end(struct worker *k);   /* it ends; false: with columns allocated, which is a fault, set */
 
 /* ---- for observers ---- */
-/* Does it touch shared memory: tcgen05.alloc, tcgen05.mma? */
+/* Does it touch shared memory: tcgen05.alloc, tcgen05.mma? Tensor memory by whole warps: tcgen05.ld, tcgen05.st? */
 bool simt_is_tensor_access(const struct insn *i);
+bool simt_is_tensor_move(const struct insn *i);
+/* Of the latter, the columns: from there on, and so many. */
+void simt_tensor_columns(char *R, const struct insn *i, const struct warp *w, uint32_t *column, uint32_t *count);
 static inline bool simt_is_tensor_product(const struct insn *i)
 {
     return i->flags & F_PRODUCT;
 }
 struct tensor_lines { /* what one lane touches there: so many pieces of so many bytes */
     uint32_t bytes, count;
+    uint32_t of_b;            /* those of B, which come first; the others are A's */
+    bool mixed[2];            /* by swizzles, in this order */
+    uint32_t column, columns; /* of its sums, where they are those of all lanes; 0 columns: they are not */
     uint32_t at[(TENSOR_LANES + PRODUCT_MOST_N) * PRODUCT_BYTES / 16];
 };
 void simt_tensor_lines(char *R, const struct insn *i, uint32_t l, const struct warp *w, struct tensor_lines *out);

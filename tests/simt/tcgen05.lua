@@ -390,6 +390,57 @@ t.test("what is wrong with products is told", function()
     __global__ void k() { asm volatile("tcgen05.relinquish_alloc_permit.cta_group::2.sync.aligned;"); }]])
 end)
 
+-- A product in each of `rounds` rounds of tiles that threads write; `done` is what all do behind it, `last` what they do before
+-- they load the sums.
+local function rounds(done, last)
+  return gpu.check(function()
+    gpu.kernel(head .. ([[
+    __global__ void k(u32 *out) {
+      __shared__ alignas(1024) u8 sa[128 * 32], sb[16 * 32];
+      __shared__ u32 base;
+      __shared__ u64 done, other;
+      u32 me = threadIdx.x, v[8];
+      if (me == 0) begin(&done, 1), begin(&other, 1);
+      if (me < 32) allocate(&base, 32);
+      for (int i = 0; i < 3; i++) {
+        for (int j = me; j < 128 * 32; j += 128) sa[j] = i, sb[j % 512] = i;
+        asm volatile("fence.proxy.async;" ::: "memory");
+        __syncthreads();
+        if (me == 0) {
+          u64 a = descriptor(at(sa), 128, 256, 16), b = descriptor(at(sb), 128, 256, 16);
+          asm volatile("{ .reg .pred p; setp.ne.u32 p, 0, 0; tcgen05.mma.cta_group::1.kind::f16 [%0], %1, %2, %3, p; }"
+            :: "r"(base), "l"(a), "l"(b), "r"(1 << 4 | 2 << 17 | 8 << 24) : "memory");
+          COMMIT(&done);
+        }
+        DONE
+      }
+      LAST
+      load8(v, base + (me / 32 * 32 << 16));
+      out[me] = v[0];
+      sa[me] = 1;
+      __syncthreads();
+      if (me < 32) release(base, 32);
+    }]]):gsub("[A-Z][A-Z]+", { DONE = done, LAST = last }):gsub("COMMIT(%b())", function(bar)
+      return 'asm volatile("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%0];" :: "r"(at' .. bar .. ') : "memory")'
+    end))(1, 128)(gpu.zeros(128, "uint32"))
+  end)
+end
+
+t.test("who touches what a product reads or writes must have waited for it", function()
+  t.eq(#rounds("wait(&done, i & 1);", ""), 0)
+  t.eq(#rounds("if (me == 127) wait(&done, i & 1); __syncthreads();", ""), 0) -- or come behind one that has
+  local early = rounds("if (me < 64) wait(&done, i & 1);", "")
+  t.eq(early[1].kind, "race")
+  local unwaited = rounds("__syncthreads();", "wait(&done, 0);")
+  assert(#unwaited == 2 and unwaited[1].message:find("^sa%[%d+%] written in line %d+ while the product begun here may still read it$")
+    and unwaited[2].message:find("^sb%["), tostring(unwaited))
+  local sums = rounds("if (i < 2) wait(&done, i & 1); else __syncthreads();", "")
+  assert(#sums == 2 and tostring(sums):find("tensor memory[0] read in line", 1, true) and
+    tostring(sums):find("while the product begun here may still write it", 1, true), tostring(sums))
+  -- A later commit is of the products before, too: who has waited for it needs no other.
+  t.eq(#rounds("if (i < 2) wait(&done, i & 1);", "if (me == 0) COMMIT(&other); wait(&other, 0);"), 0)
+end)
+
 t.test("what a product reads of shared memory is checked", function()
   local function found(body)
     return gpu.check(function()
