@@ -201,7 +201,7 @@ static int histogram(lua_State *L)
 {
     static const char *const names[] = {"bins", "range", "weights", "density", NULL};
     const struct rt_array *a = lg_check_array(L, 1);
-    lg_spread(L, 2, "histogram", names);
+    lg_spread_list(L, 2, "histogram", names);
     if (lua_type(L, 3) == LUA_TNUMBER) luaL_argerror(L, 3, "a range is {low, high}, in a table");
     const bool density = lg_check_flag(L, 5, "density");
     push_histogram(L, a, 2, 3, check_weights(L, 4, a));

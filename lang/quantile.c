@@ -14,7 +14,7 @@ enum kn_quantile_method lg_check_quantile(lua_State *L, const char *what, bool w
     const char *const *options = weighted ? names : unweighted;
     const char *methods[KN_QUANTILE_METHODS + 1] = {NULL};
     for (int i = 0; i < KN_QUANTILE_METHODS; i++) methods[i] = kn_quantile_rules[i].name;
-    lg_spread(L, 2, what, options);
+    lg_spread_list(L, 2, what, options);
     enum kn_quantile_method method = (enum kn_quantile_method)lg_check_option(L, 5, "linear", methods);
     if (weighted && !lua_isnil(L, 6) && strcmp(kn_quantile_rules[method].name, "inverted_cdf") != 0)
         luaL_error(L, "%s: weights go with method = \"inverted_cdf\" alone, and it is \"%s\"", what, methods[method]);

@@ -80,14 +80,18 @@ bool lg_step_operand(lua_State *L, int idx, const struct rt_array *beside)
     return true;
 }
 
-/* Whether a table of options is there: one with names alone. */
-static bool has_options(lua_State *L, int idx)
+static bool is_empty(lua_State *L, int idx)
 {
-    if (!lua_istable(L, idx) || lua_rawlen(L, idx) > 0) return false;
     lua_pushnil(L);
-    if (!lua_next(L, idx)) return false;
+    if (!lua_next(L, idx)) return true;
     lua_pop(L, 2);
-    return true;
+    return false;
+}
+
+/* Whether a table of options is there: one with names alone. */
+static bool has_options(lua_State *L, int idx, bool empty)
+{
+    return lua_istable(L, idx) && lua_rawlen(L, idx) == 0 && (empty || !is_empty(L, idx));
 }
 
 void lg_spread(lua_State *L, int idx, const char *what, const char *const names[])
@@ -95,8 +99,8 @@ void lg_spread(lua_State *L, int idx, const char *what, const char *const names[
     int count = 0, last = lua_gettop(L);
     while (names[count]) count++;
     for (int i = idx; i < last; i++)
-        if (has_options(L, i)) luaL_argerror(L, i + 1, "a table of options stands behind the other arguments");
-    if (last < idx || last > idx + count || !has_options(L, last)) {
+        if (has_options(L, i, false)) luaL_argerror(L, i + 1, "a table of options stands behind the other arguments");
+    if (last < idx || last > idx + count || !has_options(L, last, last == idx)) {
         lua_settop(L, idx - 1 + count);
         return;
     }
@@ -130,6 +134,12 @@ void lg_spread(lua_State *L, int idx, const char *what, const char *const names[
         lua_replace(L, idx + which);
     }
     lua_settop(L, table - 1);
+}
+
+void lg_spread_list(lua_State *L, int idx, const char *what, const char *const names[])
+{
+    if (lua_gettop(L) == idx && lua_istable(L, idx) && is_empty(L, idx)) lua_pushnil(L);
+    lg_spread(L, idx, what, names);
 }
 
 /* The value as a message has it: a number as it is written, of other values their kind. */

@@ -26,6 +26,9 @@ bool lg_step_operand(lua_State *L, int idx, const struct rt_array *beside);
 /* The arguments from idx on, which are called by the names, up to NULL: a table of named options behind those that are
  * given becomes the others. The top is behind the last of them. `what` is the function in messages. */
 void lg_spread(lua_State *L, int idx, const char *what, const char *const names[]);
+/* The same where the first argument may be a list, of nothing, too: an empty table there is that, not one of options.
+ */
+void lg_spread_list(lua_State *L, int idx, const char *what, const char *const names[]);
 
 /* An argument that may come by its name, and in messages goes by it: what is at idx, or `otherwise` for nil. Raise for
  * what is no number, or no integer. */

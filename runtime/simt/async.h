@@ -4,7 +4,7 @@
 
 #include "runtime/simt/exec.h"
 
-/* The mode of "+mbarrier": slot b counts arrivals, or bytes; its count is 1 where others have their turn behind it. */
+/* The mode of "+mbarrier": slot b counts arrivals, or bytes. */
 enum {
     MBARRIER_INIT,
     MBARRIER_INVAL,
@@ -63,9 +63,9 @@ bool simt_is_barrier_test(const struct insn *i); /* mbarrier.test_wait, mbarrier
 bool simt_is_mbarrier(const struct insn *i);     /* anything on an mbarrier, which is at its address */
 /* The counting of bytes that stands behind the access of a st.async or red.async, or is a mbarrier.complete_tx. */
 bool simt_is_complete(const struct insn *i);
-static inline bool simt_is_commit(const struct insn *i) /* tcgen05.commit, of what is an mbarrier's */
+static inline bool simt_is_commit(const struct insn *i) /* tcgen05.commit */
 {
-    return i->count != 0;
+    return i->flags & F_COMMIT;
 }
 bool simt_arrives(const struct insn *i); /* counts arrivals or bytes, as a bulk copy does */
 /* May the arrivals of lanes m at the mbarrier there end more than three phases? */

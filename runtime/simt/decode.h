@@ -284,7 +284,7 @@ bool simt_is_shared_word(const char *w); /* shared, shared::cta or shared::clust
 bool simt_decode_store_bulk(struct decoder *d, const struct shape *s);
 /* One arrival at the mbarrier there, by an address in shared memory or a generic one; later: hardware goes on
  * meanwhile. */
-bool simt_emit_arrival(struct decoder *d, const struct ptx_operand *barrier, bool shared, bool later);
+bool simt_emit_arrival(struct decoder *d, const struct ptx_operand *barrier, bool shared, bool commit);
 /* What st.async and red.async do behind their access: bytes are counted off at the mbarrier. */
 bool simt_emit_complete(struct decoder *d, const struct ptx_operand *barrier, uint32_t bytes);
 bool simt_decode_bra(struct decoder *d, const struct shape *s);

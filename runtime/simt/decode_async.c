@@ -251,13 +251,13 @@ bool simt_emit_complete(struct decoder *d, const struct ptx_operand *barrier, ui
            emit_mbarrier(d, barrier, PTX_SHARED, MBARRIER_COMPLETE, count, SLOT_NOWHERE);
 }
 
-bool simt_emit_arrival(struct decoder *d, const struct ptx_operand *barrier, bool shared, bool later)
+bool simt_emit_arrival(struct decoder *d, const struct ptx_operand *barrier, bool shared, bool commit)
 {
     uint32_t one;
     if (!simt_constant(d, 1, 'w', &one) ||
         !emit_mbarrier(d, barrier, shared ? PTX_SHARED : PTX_GENERIC, MBARRIER_ARRIVE, one, SLOT_NOWHERE))
         return false;
-    d->program->code[d->program->code_count - 1].count = later;
+    if (commit) d->program->code[d->program->code_count - 1].flags |= F_COMMIT;
     return true;
 }
 

@@ -53,6 +53,7 @@ enum {
     F_OOB = 1 << 26,
     F_EAGER = 1 << 27,     /* as struct ptx_insn has it */
     F_PRODUCT = 1 << 29,   /* tcgen05.mma */
+    F_COMMIT = 1 << 30,    /* of what is an mbarrier: tcgen05.commit */
     F_UNALIGNED = 1 << 28, /* barrier.sync without .aligned, for threads that are apart: __barrier_sync() */
 };
 

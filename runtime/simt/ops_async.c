@@ -106,7 +106,7 @@ OP(mbarrier)
     }
     /* What takes its time on hardware is over when other warps have seen the phase before: who waits for one that came
      * and went waits for ever. */
-    if (i->count) w->worker->leaves = w->worker->yields = true;
+    if (simt_is_commit(i)) w->worker->leaves = w->worker->yields = true;
     return go_on(w);
 }
 

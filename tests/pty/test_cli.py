@@ -383,7 +383,7 @@ def test_compiler_warnings(cli):
 @pytest.mark.parametrize("name, value, expected", [
     ("THREADS", "foo", "a whole number from 1 on"), ("THREADS", "0", "a whole number from 1 on"),
     ("THREADS", "99999999999999999999", "a whole number from 1 on"), ("ISA", "nonsense", "base, v3, avx2, v4 or avx512"),
-    ("JIT", "off", "0 or 1"), ("COMPILE", "now", "wait or background"), ("LAZY", "1", "never, large or always"),
+    ("JIT", "off", "0 or 1"), ("COMPILE", "now", "wait, background or hurry"), ("LAZY", "1", "never, large or always"),
     ("CHECK", "Strict", "0, 1 or strict"), ("OUTPUT_LIMIT", "-5", "a whole number from 1 on")])
 def test_a_variable_that_nobody_understands(cli, name, value, expected):
     said = f"lunarray: LUNARRAY_{name} is {value}, expected {expected}\n"
