@@ -118,7 +118,9 @@ static enum rt_status make(struct kept *k, const struct kn_text *t, compiler *by
 {
     struct rt_kernel kernel;
     pthread_mutex_unlock(&table_lock);
-    const bool hurried = rt_variable_word(RT_VAR_COMPILE) == RT_COMPILE_HURRY && !k->device->compiles_for;
+    /* A compiler in a hurry contracts nothing, so where that is allowed its kernel has other bits. */
+    const bool may_hurry = !k->contract && !k->device->compiles_for;
+    const bool hurried = may_hurry && rt_variable_word(RT_VAR_COMPILE) == RT_COMPILE_HURRY;
     struct rt_module *module = compile(k, t, hurried, by, e);
     enum rt_status status = module ? rt_module_kernel(module, "kn", &kernel, e) : e->status;
     rt_module_release(module);

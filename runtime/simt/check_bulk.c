@@ -1,9 +1,9 @@
-/* cp.async.bulk, st.async and red.async: copies that are under way until a thread has
- * waited for the mbarrier's phase that they count in, or for the group that it committed them in. They are done at once
- * here, so the checks keep in mind who has waited: a thread may touch what a copy moves when it has, or when it comes
- * behind one that has, by whatever orders threads. In global memory that goes for threads of the block. For others the
- * copy of a group is recorded once more when its thread has waited for it, or at the end of the block: what was
- * released before comes too early. Of the sources of loads the last MOST_SOURCES are kept in mind.
+/* cp.async.bulk, st.async and red.async: copies that are under way until a thread has waited for the mbarrier's phase
+ * that they count in, or for the group that it committed them in. They are done at once here, so the checks keep in
+ * mind who has waited: a thread may touch what a copy moves when it has, or when it comes behind one that has, by
+ * whatever orders threads. In global memory that goes for threads of the block. For others the copy of a group is
+ * recorded once more when its thread has waited for it, or at the end of the block: what was released before comes
+ * too early. Of the sources of loads the last MOST_SOURCES are kept in mind.
  *
  * Words under way have the tag TAG_MIXED, which makes every access to them come to simt_shared_touch. When all threads
  * of the block meet, and one of them has waited, all know; so does who begins a copy to the same place, and the old one

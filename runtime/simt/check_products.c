@@ -30,21 +30,32 @@ static bool is_done(const struct block *b, const struct bulk *x)
     return done;
 }
 
-size_t simt_bulks_forget_done(struct block *b, const struct bulk *commit)
+/* Is it done, or one of a commit's products or that itself? */
+static bool goes(const struct block *b, const struct bulk *x, const struct bulk *commit)
+{
+    if (!commit) return is_done(b, x);
+    return x->commit ? x->group == commit->group : x->product && covers(commit, x);
+}
+
+static void forget(struct block *b, const struct bulk *commit, bool commits)
 {
     struct bulks *c = b->bulks;
     size_t kept = 0;
-    for (int commits = 0; commits < 2; commits++) /* products first: the commits say of them */
-        for (size_t k = kept = 0, count = c->count; k < count; k++) {
-            struct bulk *x = &c->items[k];
-            bool goes = x->commit == commits;
-            goes = goes &&
-                   (commit ? commits ? x->group == commit->group : x->product && covers(commit, x) : is_done(b, x));
-            if (goes) simt_bulks_mark(b, x, TAG_MIXED, b->tags.base);
-            if (!goes) c->items[kept++] = *x;
-            if (k + 1 == count) simt_bulks_set_count(b, c, kept);
-        }
-    return kept;
+    for (size_t k = 0; k < c->count; k++) {
+        struct bulk *x = &c->items[k];
+        if (x->commit == commits && goes(b, x, commit))
+            simt_bulks_mark(b, x, TAG_MIXED, b->tags.base);
+        else
+            c->items[kept++] = *x;
+    }
+    simt_bulks_set_count(b, c, kept);
+}
+
+size_t simt_bulks_forget_done(struct block *b, const struct bulk *commit)
+{
+    forget(b, commit, false); /* products first: the commits say of them */
+    forget(b, commit, true);
+    return b->bulks->count;
 }
 
 /* A commit of the thread's: the last one there, if anyone has waited for it, has no more to tell. */

@@ -51,6 +51,14 @@ static inline uint32_t matrix_packed(enum matrix_type t)
 /* Flags of struct matrix_mma: clamp integers; popc of xor, not and; A or B of quad pairs is held by columns. */
 enum { MATRIX_SATURATES = 1, MATRIX_XOR = 2, MATRIX_A_COLUMNS = 4, MATRIX_B_COLUMNS = 8 };
 
+/* The sum of two integers: as it comes, or the nearest that fits. */
+static inline uint32_t matrix_sum(uint32_t a, uint32_t b, bool saturates)
+{
+    int64_t sum = (int64_t)(int32_t)a + (int32_t)b;
+    if (saturates) sum = sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum;
+    return (uint32_t)sum;
+}
+
 /* The type that a word of an instruction names. */
 bool simt_matrix_type(const char *word, enum matrix_type *out);
 

@@ -53,6 +53,13 @@ static void fill_columns(struct tensor_memory *t, uint32_t column, uint32_t colu
     for (uint32_t l = 0; l < TENSOR_LANES; l++) memset(&t->cells[l][column], 0xff, columns * sizeof **t->cells);
 }
 
+/* Where the address of what is allocated goes. */
+static uint64_t result_at(char *R, const struct insn *i, uint32_t lane)
+{
+    return i->flags & F_GENERIC ? u64_at(R, i->a)[lane] + (uint64_t)i->imm
+                                : simt_window_address(u32_at(R, i->a)[lane], i->imm);
+}
+
 OP(allocate)
 {
     const uint32_t lane = (uint32_t)__builtin_ctz(m), columns = u32_at(R, i->b)[lane];
@@ -74,9 +81,8 @@ OP(allocate)
                               "tcgen05.alloc waits for ever for %u columns: of the 512 of tensor memory the block has "
                               "allocated %d",
                               columns, TENSOR_PART * __builtin_popcount(t->allocated));
-    uint64_t at =
-        generic ? u64_at(R, i->a)[lane] + (uint64_t)i->imm : simt_window_address(u32_at(R, i->a)[lane], i->imm);
-    uint32_t *to = simt_lane_address(w, i, (int)lane, generic ? PTX_GENERIC : PTX_SHARED, at, 4, true);
+    uint32_t *to =
+        simt_lane_address(w, i, (int)lane, generic ? PTX_GENERIC : PTX_SHARED, result_at(R, i, lane), 4, true);
     if (!to) return EV_FAULT;
     t->allocated |= wanted << first;
     fill_columns(t, first * TENSOR_PART, columns);
@@ -252,11 +258,17 @@ static bool read_description(uint32_t v, struct tensor_task *t)
     return (t->m == 64 || t->m == 128) && t->n >= 8 && t->n <= PRODUCT_MOST_N && t->n % (t->m == 128 ? 16 : 8) == 0;
 }
 
+/* What the swizzle of a descriptor is to a shared_matrix; below 0: none that is known here. */
+static int swizzle_of(uint64_t descriptor)
+{
+    static const int8_t bits[] = {0, -1, 3, -1, 2, -1, 1, -1};
+    return bits[descriptor >> 61];
+}
+
 /* An operand in shared memory by its descriptor. False: a fault is set. */
 static bool read_layout(struct warp *w, uint32_t lane, char which, uint64_t descriptor, struct shared_matrix *out)
 {
-    static const int8_t swizzles[] = {0, -1, 3, -1, 2, -1, 1, -1};
-    const int bits = swizzles[descriptor >> 61];
+    const int bits = swizzle_of(descriptor);
     *out = simt_shared_matrix(descriptor, (uint32_t)bits);
     if ((descriptor >> 46 & 7) != 1)
         simt_fault_set(
@@ -434,14 +446,6 @@ void simt_tensor_read(const struct tensor_task *t, uint32_t first, uint32_t widt
     }
 }
 
-/* The sum of two integers; as hardware has it where it does not fit, or the nearest that does. */
-static uint32_t sum_of(uint32_t a, uint32_t b, bool saturates)
-{
-    int64_t sum = (int64_t)(int32_t)a + (int32_t)b;
-    if (saturates) sum = sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum;
-    return (uint32_t)sum;
-}
-
 void simt_tensor_write(const struct tensor_task *t, uint32_t first, uint32_t width, const void *from)
 {
     for (uint32_t r = 0; r < t->m; r++) {
@@ -452,7 +456,7 @@ void simt_tensor_write(const struct tensor_task *t, uint32_t first, uint32_t wid
         for (uint32_t c = 0; c < width; c++)
             cells[c] = t->d_type == MATRIX_F32   ? words[c]
                        : t->d_type == MATRIX_F16 ? simt_half_from((double)numbers[c], 0)
-                                                 : sum_of(t->adds ? cells[c] : 0, words[c], t->saturates);
+                                                 : matrix_sum(t->adds ? cells[c] : 0, words[c], t->saturates);
     }
 }
 
@@ -476,8 +480,8 @@ void simt_tensor_columns(char *R, const struct insn *i, const struct warp *w, ui
 
 static void add_lines(struct operand o, uint64_t descriptor, bool *mixed, struct tensor_lines *out)
 {
-    static const uint8_t swizzles[] = {0, 0, 3, 0, 2, 0, 1, 0};
-    o.at = simt_shared_matrix(descriptor, swizzles[descriptor >> 61]);
+    if (swizzle_of(descriptor) < 0) return; /* a fault */
+    o.at = simt_shared_matrix(descriptor, (uint32_t)swizzle_of(descriptor));
     *mixed = o.at.bits;
     for (uint32_t n = 0, row, k; n < line_count(&o); n++) out->at[out->count++] = line_at(&o, n, &row, &k);
 }
@@ -489,8 +493,7 @@ void simt_tensor_lines(char *R, const struct insn *i, uint32_t l, const struct w
     if (i->run == allocate) {
         out->bytes = 4;
         out->count = 1;
-        out->at[0] = i->flags & F_GENERIC ? (uint32_t)(u64_at(R, i->a)[l] + (uint64_t)i->imm)
-                                          : (uint32_t)simt_window_address(u32_at(R, i->a)[l], i->imm);
+        out->at[0] = (uint32_t)result_at(R, i, l);
         return;
     }
     const uint32_t described = u32_at(R, t.x->described)[l];

@@ -207,9 +207,8 @@ OP(mma_integer)
         u32 *d = (u32 *)(R + sd[e]);
         const u32 *s = (const u32 *)(R + sc[e]);
         for (uint32_t l = 0; l < SIMT_WARP; l++) {
-            int64_t sum = (int64_t)(int32_t)s[l] + c[(at.row + l / 4) * x->n + at.column + 2 * (l % 4) + (e & 1)];
-            if (x->flags & MATRIX_SATURATES) sum = sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum;
-            d[l] = (uint32_t)sum;
+            int32_t product = c[(at.row + l / 4) * x->n + at.column + 2 * (l % 4) + (e & 1)];
+            d[l] = matrix_sum(s[l], (uint32_t)product, x->flags & MATRIX_SATURATES);
         }
     }
     return EV_NEXT;

@@ -60,7 +60,7 @@ for _, device in ipairs(t.devices()) do
       for _, o in ipairs { {}, { restart = 3 }, { restart = 1000 }, { M = gpu.linalg.inv(a), steps = 2 }, { x = b } } do
         local x, steps, off = gpu.sparse.gmres(a, b, o)
         assert(off <= limit and steps > 0 and steps <= 10 * n, off)
-        t.near(off, (a:matmul(x) - b):norm() / b:norm(), limit / 2) -- off is made of the steps, which round in float32
+        t.near(off, (a:matmul(x) - b):norm() / b:norm(), limit / 10)
         t.eq(x.dtype, dtype)
       end
     end
