@@ -190,8 +190,8 @@ bool lg_session_apart(struct lg_session *s, bool (*f)(struct lg_session *second,
     if (!a) return false;
     pthread_mutex_lock(&a->lock);
     if (!a->second) {
-        const struct lg_options options = {.sink.stream = ignore, .interactive = true, .history = NULL};
-        a->second = lg_session_new(&options); /* the history's file is the same */
+        const struct lg_options options = {.sink.stream = ignore, .interactive = true, .history_of = s};
+        a->second = lg_session_new(&options);
         a->news = true;
     }
     if (a->second && a->news) a->news = !lg_protect(a->second, tell, a);

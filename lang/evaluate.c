@@ -222,8 +222,8 @@ enum lg_status lg_session_evaluate(struct lg_session *s, const struct lg_request
 {
     begin(s);
     s->plain = !s->interactive || r->script;
-    lg_apart_note(s);
     if (!r->silent && r->store_history) lg_history_add(s->history, ++s->count, r->code, r->length);
+    lg_apart_note(s);
     name_chunk(s, r);
     struct lg_source source = {r->code, r->length, s->chunk, 1};
     bool syntax = false;

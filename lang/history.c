@@ -7,12 +7,14 @@
  * written once. Trouble with the file is never an error: the session then remembers for itself.
  *
  * What has been read of it, and the session's own cells, lie in a spool, so memory does not grow by the text of each
- * cell. */
+ * cell. A session's second one (lang/apart.c) shares all that, and reads it while the first may add to it: under a
+ * lock, each giving its own copies away. */
 #include "lang/session_state.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +32,8 @@
 #define MAX_SESSION 999999999   /* the number that all later ones share: what parse reads */
 
 struct lg_history {
+    pthread_mutex_t lock;
+    int users;  /* sessions */
     char *path; /* NULL: nothing on disk */
     bool loaded;
     long session; /* the number of this one in the file, 0 until it has written */
@@ -84,14 +88,23 @@ struct lg_history *lg_history_new(const char *path)
 {
     struct lg_history *h = rt_calloc(1, sizeof *h);
     if (!h) return NULL;
+    pthread_mutex_init(&h->lock, NULL);
+    h->users = 1;
     h->path = find_path(path);
     lg_spool_open(&h->cells, h->path);
     return h;
 }
 
+struct lg_history *lg_history_share(struct lg_history *h)
+{
+    if (h) h->users++;
+    return h;
+}
+
 void lg_history_free(struct lg_history *h)
 {
-    if (!h) return;
+    if (!h || --h->users > 0) return;
+    pthread_mutex_destroy(&h->lock);
     lg_spool_close(&h->cells);
     free(h->path);
     free(h->last);
@@ -253,11 +266,11 @@ static void load(struct lg_history *h)
     close(fd);
 }
 
-void lg_history_refresh(struct lg_session *s)
+/* Takes in what others have written since. */
+static void read_on(struct lg_history *h)
 {
-    struct lg_history *h = s->history;
     struct stat st;
-    if (!h || !h->loaded || !h->path || stat(h->path, &st) != 0) return;
+    if (!h->loaded || !h->path || stat(h->path, &st) != 0) return;
     bool same = st.st_dev == h->device && st.st_ino == h->inode;
     if (same && st.st_size <= h->read) return;
     int fd = open_file(h->path, O_RDONLY);
@@ -274,6 +287,14 @@ void lg_history_refresh(struct lg_session *s)
     h->inode = st.st_ino;
     free(text);
     if (fd >= 0) close(fd);
+}
+
+void lg_history_refresh(struct lg_session *s)
+{
+    if (!s->history) return;
+    pthread_mutex_lock(&s->history->lock);
+    read_on(s->history);
+    pthread_mutex_unlock(&s->history->lock);
 }
 
 /* The number after the highest session in the file, which is open and locked. */
@@ -329,25 +350,37 @@ void lg_history_add(struct lg_history *h, int line, const char *code, size_t len
     if (!copy) return;
     memcpy(copy, code, length);
     copy[length] = '\0';
+    pthread_mutex_lock(&h->lock);
     bool repeated = h->last && strcmp(h->last, copy) == 0;
     load(h);
     if (!repeated && h->path && length <= MAX_CELL) append(h, line, code, length);
     lg_spool_add(&h->cells, &(struct lg_spooled){0, line, copy, length});
     free(h->last);
     h->last = copy;
+    pthread_mutex_unlock(&h->lock);
 }
 
 size_t lg_history_count(struct lg_session *s)
 {
     if (!s->history) return 0;
+    pthread_mutex_lock(&s->history->lock);
     load(s->history);
-    return s->history->cells.count;
+    size_t count = s->history->cells.count;
+    pthread_mutex_unlock(&s->history->lock);
+    return count;
 }
 
 bool lg_history_get(struct lg_session *s, size_t i, struct lg_history_entry *out)
 {
     struct lg_spooled cell;
-    if (i >= lg_history_count(s) || !lg_spool_get(&s->history->cells, i, &cell)) return false;
-    *out = (struct lg_history_entry){cell.session, cell.line, cell.text};
+    if (i >= lg_history_count(s)) return false;
+    pthread_mutex_lock(&s->history->lock);
+    bool found = lg_spool_get(&s->history->cells, i, &cell);
+    s->recalled.length = 0;
+    s->recalled.failed = false;
+    if (found) lg_buffer_add(&s->recalled, cell.text, cell.length);
+    pthread_mutex_unlock(&s->history->lock);
+    if (!found || s->recalled.failed) return false;
+    *out = (struct lg_history_entry){cell.session, cell.line, s->recalled.data};
     return true;
 }

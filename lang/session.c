@@ -161,7 +161,9 @@ struct lg_session *lg_session_new(const struct lg_options *options)
     if (!s) return NULL;
     s->sink = options->sink;
     s->interactive = options->interactive;
-    if (s->interactive) s->history = lg_history_new(options->history);
+    if (s->interactive)
+        s->history =
+            options->history_of ? lg_history_share(options->history_of->history) : lg_history_new(options->history);
     s->L = luaL_newstate(); /* with Lua's own warnings, which plain Lua keeps */
     if (s->L) lua_setallocf(s->L, lg_heap_allocate, &s->heap);
     struct opening o = {s, options};
@@ -188,6 +190,7 @@ void lg_session_free(struct lg_session *s)
     lg_arena_reset(&s->answers);
     lg_names_forget(s);
     lg_history_free(s->history);
+    lg_buffer_release(&s->recalled);
     lg_buffer_release(&s->input);
     lg_buffer_release(&s->warning);
     free(s);

@@ -113,6 +113,7 @@ struct lg_options {
     bool no_environment; /* LUA_PATH and LUA_CPATH do not count */
     bool interactive;    /* cells: trailing expressions shown, top-level locals persist, magics; false: plain Lua */
     const char *history; /* file of the cells (interactive); NULL: the default place, "": none */
+    struct lg_session *history_of; /* or whose history it shares; NULL */
     /* Adds globals of the face's own; it may raise, as a lua_CFunction does. */
     int (*extend)(struct lua_State *L);
     int argc; /* for the `arg` table of scripts: argv[0] is the script */
@@ -231,7 +232,7 @@ bool lg_session_stopping(struct lg_session *s);
 struct lg_history_entry {
     long session;     /* sessions count from 1; 0 is the current one */
     int line;         /* execution count within its session */
-    const char *code; /* until cells are added or taken in */
+    const char *code; /* until the session is asked for another */
 };
 void lg_history_refresh(struct lg_session *s); /* takes in what other sessions have run since it was read */
 size_t lg_history_count(struct lg_session *s); /* oldest first, those of others and of this one as they came */

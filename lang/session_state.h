@@ -88,6 +88,7 @@ struct lg_session {
     unsigned displays;
     struct lg_capture *capture; /* lang/capture.c: what gets the output now in place of the sink; NULL */
     struct lg_history *history;
+    struct lg_buffer recalled;    /* the cell of it that was asked for last */
     struct lg_debugger *debugger; /* lang/debugger.c; NULL where nothing can be stopped */
     struct lg_apart *apart;       /* lang/apart.c; NULL where nobody asks meanwhile */
     const struct lg_apart *noted; /* of a second session: whose first one noted this; else NULL */
@@ -212,6 +213,7 @@ bool lg_inspect_text(lua_State *L, const char *code, size_t length, size_t curso
 
 /* lang/history.c. The path is that of lg_options; NULL when out of memory, and then nothing is remembered. */
 struct lg_history *lg_history_new(const char *path);
+struct lg_history *lg_history_share(struct lg_history *h); /* for one more session; each frees it */
 void lg_history_free(struct lg_history *h);
 void lg_open_history(lua_State *L); /* the table In (lang/magic_history.c). [raises] */
 void lg_history_add(struct lg_history *h, int line, const char *code, size_t length);

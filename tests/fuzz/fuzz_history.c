@@ -30,5 +30,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     s.history = lg_history_new(scratch_path);
     if (read_all(&s, &last) != n + 1 || last.line != 7 || strcmp(last.code, cell) != 0) abort();
     lg_history_free(s.history);
+    lg_buffer_release(&s.recalled);
     return 0;
 }

@@ -19,6 +19,8 @@ def shared():
 def client(shared):
     made = shared.connect()
     yield made
+    if shared.process.poll() is None:
+        made.stop()  # what a test that failed has left running is not to keep the next ones waiting
     made.close()
     assert shared.process.poll() is None, shared.log()
 

@@ -145,6 +145,12 @@ class Client:
         for s in self.sockets.values():
             s.close(0)
 
+    def stop(self):
+        """What runs or waits ends; replies that nobody took are passed over."""
+        msg_id = self.send("control", "interrupt_request")
+        while (m := self.recv("control")) and m["parent"]["msg_id"] != msg_id:
+            pass
+
     def sign(self, frames):
         return self.kernel.signature(frames)
 

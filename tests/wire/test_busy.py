@@ -185,9 +185,10 @@ def test_requests_are_answered_during_one_call_in_c(client, tmp_path, what):
     client.ask("comm_info_request")
 
 
-def test_requests_are_answered_during_a_call_that_lends_nothing(fresh, tmp_path):
+@pytest.mark.parametrize("kept", [True, False], ids=["history", "no file of history"])
+def test_requests_are_answered_during_a_call_that_lends_nothing(fresh, tmp_path, kept):
     """From what was known when the cell began; and who interrupts it in vain is told."""
-    client = fresh(LUNARRAY_HISTORY=str(tmp_path / "history")).client
+    client = fresh(LUNARRAY_HISTORY=str(tmp_path / "history") if kept else "").client
     client.execute("mine = {alpha = 1} array = gpu.ones({3, 4}, 'float64') comm.target('later', function() print('later') end)")
     tell(client, "comm_open", {"comm_id": "kept", "target_name": "later", "data": {}})
     time.sleep(0.6)  # what the cell before this one noted is not noted again so soon
@@ -201,7 +202,9 @@ def test_requests_are_answered_during_a_call_that_lends_nothing(fresh, tmp_path)
     assert "sum" in content["matches"]
     text = client.ask("inspect_request", {"code": "array", "cursor_pos": 5})[0]["data"]["text/plain"]
     assert "float64 (3, 4)" in text and "when the cell began" in text
-    assert "begun" in client.ask("history_request", {"hist_access_type": "tail", "n": 1})[0]["history"][0][2]
+    (session, line, code), = client.ask("history_request", {"hist_access_type": "tail", "n": 1})[0]["history"]
+    assert (session, line) == (0, 2) and "begun" in code
+    assert client.ask("history_request", {"hist_access_type": "range", "start": 2})[0]["history"] == [[0, 2, code]]
     assert "kept" in client.ask("comm_info_request")[0]["comms"]
     assert client.ask("usage_request", {}, "control")[0]["kernel_memory"] > 0
     client.ask("interrupt_request", {}, "control")
