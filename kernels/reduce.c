@@ -396,6 +396,7 @@ enum rt_status kn_reduce(enum kn_reduction reduction, const struct rt_array *a, 
                          struct rt_array *out, struct rt_error *e)
 {
     struct kn_reducer r; /* large, and mostly unused */
+    if (kn_reduce_repeats(reduction, a, axes)) return kn_reduce_repeated(reduction, a, axes, keepdims, out, e);
     r.reduction = reduction;
     choose_types(&r, a->dtype);
     return reduce_array(&r, a, axes, keepdims, out, e);

@@ -45,6 +45,11 @@ bool kn_reduce_widens(const struct kn_reducer *r);
 /* That step, or KN_NO_STEP where there is not one. */
 int64_t kn_row_step(const struct rt_array *row);
 #define KN_NO_STEP INT64_MIN
+/* Whether an array on the host has elements that are the same all along an axis and need be combined only once, and its
+ * reduction then, as kn_reduce's. */
+bool kn_reduce_repeats(enum kn_reduction k, const struct rt_array *a, unsigned axes);
+enum rt_status kn_reduce_repeated(enum kn_reduction k, const struct rt_array *a, unsigned axes, bool keepdims,
+                                  struct rt_array *out, struct rt_error *e);
 /* Both write the combined values (or 1-based indices) of all rows to `out`, contiguous, of r->result; generated code
  * leaves a mean to be divided, so there it is of r->accumulate. They use up all that r holds. */
 enum rt_status kn_reduce_host(struct kn_reducer *r, const struct rt_array *out, struct rt_error *e);

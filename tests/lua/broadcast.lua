@@ -39,6 +39,42 @@ for _, device in ipairs(t.devices()) do
   end
 end
 
+-- What repeats its elements is combined once: along the axes that stay, and for most reductions along those that go.
+for _, device in ipairs(t.devices()) do
+  for _, dtype in ipairs(types) do
+    t.test(("reductions of repeated %s on %s"):format(dtype, device), function()
+      gpu.seed(random(1000))
+      local names = { "sum", "mean", "prod", "any", "all", "max", "min", "argmax", "argmin" }
+      for _ = 1, device == "cpu" and 100 or t.compiles(device) and 1 or 4 do
+        local full, one, axes = {}, {}, {}
+        for axis = 1, 1 + random(3) do
+          full[axis] = 1 + random(pick { 5, 40 })
+          one[axis] = pick { 1, 1, full[axis] }
+          if random(2) == 0 then axes[#axes + 1] = axis end
+        end
+        local name = names[1 + random(dtype:find "complex" and 5 or #names)]
+        local a = make(one, dtype, device)
+        if name == "prod" then a = gpu.maximum((a.real:to "int8"):remainder(3), 1):to(dtype) end -- which no product rounds
+        if #axes == 0 then axes[1] = 1 + random(#full) end
+        local keep = #axes == #full or random(2) == 0
+        local what = ("%s of %s in %s along %s"):format(name, table.concat(one, " x "), table.concat(full, " x "), table.concat(axes, ", "))
+        local got, want = a:expand(table.unpack(full)), a:expand(table.unpack(full)):contiguous()
+        got, want = got[name](got, axes, keep), want[name](want, axes, keep)
+        assert(got.dtype == want.dtype and got:equal(want), what)
+      end
+    end)
+  end
+  t.test("repeated elements are added with as few roundings on " .. device, function()
+    for _, dtype in ipairs { "float16", "float32", "float64" } do
+      local x = (gpu.rand(1, 700, "float64", device) - 0.25):to(dtype)
+      local exact = x:to("float64"):sum() * 13
+      local got = x:expand(13, 700):sum({ 1, 2 }, true):to("float64")[{ 1, 1 }]
+      local most = ({ float16 = 2 ^ -10, float32 = 2 ^ -23, float64 = 2 ^ -48 })[dtype]
+      assert(math.abs(got - exact) <= most * math.abs(exact), dtype)
+    end
+  end)
+end
+
 -- Chains of operations, which blocks of several short rows go through, into arrays whose rows lie apart, too.
 for _, device in ipairs(t.devices()) do
   for _, dtype in ipairs { "bool", "int8", "int16", "int32", "float16", "float32", "float64", "complex64", "complex128" } do
