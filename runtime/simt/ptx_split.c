@@ -277,8 +277,24 @@ static bool lead_jumps(const struct splitter *s, struct ptx_insn *insns, const s
         o->imm = (int64_t)place_of(s, places, k, ptx_target_of(in));
         in->operands = o;
     }
-    for (size_t k = 0; k < f->label_count; k++)
-        f->labels[k].insn = place_of(s, places, f->insn_count, f->labels[k].insn);
+    return true;
+}
+
+/* A label goes before the moves, and where the loop goes round stands one, too: there threads come from two sides. */
+static bool place_labels(const struct splitter *s, const size_t *places)
+{
+    struct ptx_func *f = s->f;
+    size_t count = 0;
+    struct ptx_label *labels = ptx_new(s->p, 2 * f->label_count, sizeof *labels);
+    if (!labels) return false;
+    for (size_t k = 0; k < f->label_count; k++) {
+        struct ptx_label l = f->labels[k];
+        size_t before = place_of(s, places, f->insn_count, l.insn);
+        labels[count++] = (struct ptx_label){l.name, before};
+        if (before != places[l.insn]) labels[count++] = (struct ptx_label){l.name, places[l.insn]};
+    }
+    f->labels = labels;
+    f->label_count = count;
     return true;
 }
 
@@ -301,7 +317,7 @@ static bool write_body(const struct splitter *s)
     struct ptx_insn *insns = ptx_new(s->p, most + 1, sizeof *insns);
     size_t *places = ptx_new(s->p, f->insn_count + 1, sizeof *places);
     if (!insns || !places || !write_insns(s, insns, places, &count) || !add_registers(s) ||
-        !lead_jumps(s, insns, places))
+        !lead_jumps(s, insns, places) || !place_labels(s, places))
         return false;
     f->insns = insns;
     f->insn_count = count;

@@ -102,3 +102,12 @@ TEST(a_loop_that_is_left_by_a_jump_has_its_own)
                         "@%p3 bra OUT;\nadd.s32 %r5, %r5, 4;\nsetp.lt.s32 %p2, %r5, %r9;\n@%p2 bra B;\nOUT:\n" END,
             1);
 }
+
+/* The counter's last use is not its loop's last instruction: what is computed behind it has another place. */
+TEST(a_loop_keeps_its_number_until_it_goes_round)
+{
+    compare(START FIRST
+            "mov.u32 %r6, 0;\nB:\nadd.s32 %r6, %r6, 1;\nxor.b32 %r10, %r10, %r5;\nadd.s32 %r5, %r5, 4;\n"
+            "mul.lo.s32 %r7, %r10, 3;\nadd.s32 %r10, %r10, %r7;\nsetp.lt.s32 %p2, %r6, 3;\n@%p2 bra B;\n" END,
+            1);
+}
