@@ -177,6 +177,7 @@ FROM_COMPLEX(FROM_FLOAT, C128, c128)
 #include "kernels/loops_parted.h"
 #include "kernels/loops_quotients.h"
 #include "kernels/loops_steps.h"
+#include "kernels/loops_special.h"
 #include "kernels/loops_exponents.h"
 #include "kernels/loops_gcd.h"
 #include "kernels/loops_places.h"

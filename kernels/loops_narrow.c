@@ -222,6 +222,29 @@ SUM(INT32, int32_t, int64_t)
 SUM(UINT8, uint8_t, int32_t)
 SUM(UINT16, uint16_t, int32_t)
 SUM(UINT32, uint32_t, int64_t)
+#if defined __AVX2__
+/* Bytes by the instruction that adds up eight of them; `more` makes all of them positive. */
+#define SUM_BYTES(dtype, TYPE, more)                                                                                   \
+    static size_t sum_bytes_##dtype(const void *memory, size_t n)                                                      \
+    {                                                                                                                  \
+        const __m256i none = _mm256_setzero_si256(), turn = _mm256_set1_epi8((char)(more));                            \
+        const TYPE *from = memory;                                                                                     \
+        __m256i sums = none;                                                                                           \
+        uint64_t part[4];                                                                                              \
+        size_t i = 0;                                                                                                  \
+        for (; i + sizeof sums <= n; i += sizeof sums) {                                                               \
+            const __m256i some =                                                                                       \
+                _mm256_xor_si256(_mm256_loadu_si256((const __m256i *)(const void *)(from + i)), turn);                 \
+            sums = _mm256_add_epi64(sums, _mm256_sad_epu8(some, none));                                                \
+        }                                                                                                              \
+        memcpy(part, &sums, sizeof part);                                                                              \
+        return part[0] + part[1] + part[2] + part[3] - i * (more) + sum_##dtype(from + i, n - i);                      \
+    }
+SUM_BYTES(INT8, int8_t, 128)
+SUM_BYTES(UINT8, uint8_t, 0)
+#define sum_INT8  sum_bytes_INT8
+#define sum_UINT8 sum_bytes_UINT8
+#endif
 
 /* Elements some way apart, of which there are vectors where that is as many as here. */
 #define APART(put)                                                                                                     \
