@@ -40,8 +40,8 @@
             const float *from = (const float *)pa + begin, *other = pb ? (const float *)pb + begin : NULL;             \
             float *to = (float *)out + begin;                                                                          \
             double wide[PART], others[PART];                                                                           \
-            EACH_OF(wide[i] = from[i]) if (other) EACH_OF(others[i] = other[i])                                        \
-                name##_part(wide, wide, other ? others : NULL, part);                                                  \
+            EACH_OF(wide[i] = from[i])                                                                                 \
+            if (other) EACH_OF(others[i] = other[i]) name##_part(wide, wide, other ? others : NULL, part);             \
             EACH_OF(to[i] = (float)wide[i])                                                                            \
         }                                                                                                              \
     }
@@ -64,7 +64,7 @@ static void beta_steps(double *y, const double *a, const double *b, size_t part)
     GAMMA_F64(y, n, NULL, NULL, part);
     LOG_F64(l, n, NULL, NULL, part);
     EACH_OF(const double low = a[i] < b[i] ? a[i] : b[i], high = a[i] < b[i] ? b[i] : a[i], v = p[i] * (g[i] / y[i]),
-                         lost = low - (n[i] - high);
+            lost = low - (n[i] - high);
             y[i] = n[i] > 2 ? v - v * lost * (l[i] - 0.5 / n[i]) : v)
 }
 SPECIAL(beta, 1, (x >= 0x1p-60) & (z >= 0x1p-60) & (x < 100) & (z < 100) & (x + z < 150), beta_(x, z),

@@ -121,7 +121,7 @@
         if (limit != 1) return limit;                                                                                  \
         if (q < 100 && n < 150) { /* the sum may lack some digits of the smaller one */                                \
             const double v = tgamma_(p) * (tgamma_(q) / tgamma_(n)), lost = p - (n - q);                               \
-            return n > 2 ? v - v * lost * (log_(n) - 0.5 / n) : v;                                                     \
+            return n > 2 && v - v == 0 ? v - v * lost * (log_(n) - 0.5 / n) : v;                                       \
         }                                                                                                              \
         const double rest = stirling_rest_(q) - stirling_rest_(n), l = log1p(p / q);                                   \
         if (p < 12) return tgamma_(p) * exp_(rest - (q - 0.5) * l + p * (1 - log_(n)));                                \

@@ -53,6 +53,7 @@ static const struct function {
     {KN_I1, -10, 10, 4},
     {KN_I1E, -30, 30, 4},
     {KN_GAMMAINCC, 2500, 3500, 8},
+    {KN_BETA, 0, 90, 8},
     {KN_ELLIPK, -5, 1, 4},
     {KN_ELLIPE, -5, 1, 6},
     {KN_FACTORIAL, 0, 170, 4},
@@ -212,6 +213,7 @@ static void check_function(const struct function *f, enum rt_dtype t)
         /* Exponents of large numbers are known to so many of their own digits; Bessel functions near a zero to so many
          * of how far they swing. */
         if (f->op == KN_GAMMAINC || f->op == KN_GAMMAINCC) size *= 4 + fabsl(logl(want));
+        if (f->op == KN_BETA) size *= 1 + fabsl(logl(want)) / 4;
         if (f->op >= KN_J0 && f->op <= KN_Y1) size = fmaxl(fabsl(want), 1 / sqrtl(1 + fabs(x)));
         if (f->op == KN_Y0 && x < 0x1p-1022) size *= 256; /* the C library's logarithms */
         if (f->op == KN_DIGAMMA && t == RT_FLOAT64) size = x < 0 ? 8 + 4 * fabsl(want) : fmaxl(fabsl(want), 0.25L);
