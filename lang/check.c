@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "lang/check.h"
+#include "lang/lexer.h"
 #include "runtime/graph.h"
 #include "runtime/uses.h"
 
@@ -406,9 +407,41 @@ static int collect(lua_State *L)
     return 1;
 }
 
+/* Whether that line of the source calls check with a call in its parentheses. */
+static bool has_call_inside(const char *source, size_t length, int line)
+{
+    struct lg_lexer x;
+    struct lg_token t, before = {0};
+    lg_lexer_init(&x, source, length);
+    for (bool named = false; lg_lexer_code(&x, &t) && t.line <= line; named = lg_token_is(&x, &t, "check")) {
+        if (!named || t.line != line || !lg_token_is(&x, &t, "(")) continue;
+        for (int open = 1; open > 0 && lg_lexer_code(&x, &t); open -= lg_token_is(&x, &t, ")")) {
+            if (open == 1 && lg_token_is(&x, &t, ")")) return lg_token_is(&x, &before, ")");
+            open += lg_token_is(&x, &t, "(");
+            before = t;
+        }
+        return false;
+    }
+    return false;
+}
+
+/* gpu.check(k(1, 32)(x)): a launch gives no value, so it looks as gpu.check() does, whose true is no verdict. */
+static void refuse_launch_inside(lua_State *L)
+{
+    lua_Debug ar;
+    size_t length;
+    if (lua_gettop(L) > 0 || !lua_getstack(L, 1, &ar) || !lua_getinfo(L, "Sl", &ar) || ar.currentline < 1) return;
+    const char *source = lg_chunk_source(L, ar.source, &length);
+    if (source && has_call_inside(source, length, ar.currentline))
+        luaL_error(L, "check: function expected, got no value; what is checked is called here, as in "
+                      "gpu.check(function() k(grid, block)(x) end)");
+    lua_settop(L, 0);
+}
+
 static int check(lua_State *L)
 {
     if (lua_isfunction(L, 1)) return collect(L);
+    refuse_launch_inside(L);
     struct state *s = state_of(L);
     bool before = s->checks && are_on(s, lg_check_device(L, 2)), was_strict = s->strict;
     if (!lua_isnoneornil(L, 1)) {

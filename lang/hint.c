@@ -128,6 +128,8 @@ static const struct {
     {"<eof> expected near 'end'", NULL, "there is one end more than there are blocks"},
     {NULL, "STRING [", "the first character of a string is (\"abc\"):sub(1, 1)"},
     {"near '['", "NAME [", "a local is one name; a table is made by local a = {}, an array by gpu.zeros(3)"},
+    {"unexpected symbol near ')'", ", )",
+     "behind a comma in a call an argument is missing; only lists, in {}, may end with one"},
     {"unexpected symbol near '['", NULL, MADE},
     {"unexpected symbol near '{'", NULL, BLOCK},
     {"near '}'", ") {", BLOCK},
@@ -243,6 +245,7 @@ static const struct {
     {"'min' (array expected, got number)", "gpu . min", "of numbers it is math.min(1, 2)"},
     {"'read' (invalid format", NULL, "io.read reads what is typed; a file's text is io.open(name):read(\"a\")"},
     {"add' (array or number expected, got string)", NULL, JOIN},
+    {"attempt to index a function value", "NAME [", "a function is called with parentheses, f(3)"},
     {"index a number value (field", "... ] [",
      "several indices go in one table, x[{1, 2}]; an element is a number, which has no indices"},
     {"index a number value", "... . item", ITEM},
@@ -428,8 +431,28 @@ static const char *of_shapes(const struct lg_place *p, const char *message)
     return vector && length == rows ? COLUMN : NULL;
 }
 
+/* Whether the place has a bracket that ends what nothing in the source before it began. */
+static bool closes_nothing(const struct lg_place *p)
+{
+    static const char closing[] = ")]}";
+    struct lg_lexer x;
+    struct lg_token t;
+    size_t open = 0;
+    if (!p->at || p->at < p->source || p->at >= p->source + p->source_length || !*p->at || !strchr(closing, *p->at))
+        return false;
+    lg_lexer_init(&x, p->source, (size_t)(p->at - p->source));
+    while (lg_lexer_code(&x, &t)) {
+        if (t.kind != LG_TOKEN_OPERATOR || t.end - t.start != 1) continue;
+        if (strchr("([{", x.text[t.start])) open++;
+        if (strchr(closing, x.text[t.start])) open -= open > 0;
+    }
+    return open == 0;
+}
+
 const char *lg_hint(const struct lg_place *p, const char *message, bool syntax)
 {
+    if (syntax && closes_nothing(p))
+        return "this bracket ends nothing: it is one too many, or one is missing before it";
     for (size_t i = 0; i < sizeof hints / sizeof *hints; i++) {
         if (hints[i].message ? !says(message, hints[i].message) : !syntax) continue;
         if (!hints[i].tokens || matches(p, hints[i].tokens)) return hints[i].text;

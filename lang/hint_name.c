@@ -174,6 +174,51 @@ static bool push_for_shape(lua_State *L, const char *source, size_t source_lengt
     return found;
 }
 
+enum setting { SETS_NOTHING, SETS_NIL, SETS_VALUE };
+
+/* What the cell first gives the variable outside of its blocks. */
+static enum setting setting_of(const char *text, size_t length, const char *name)
+{
+    struct lg_lexer x;
+    struct lg_token t, next, before = {0};
+    size_t n = strlen(name);
+    int blocks = 0, braces = 0;
+    lg_lexer_init(&x, text, length);
+    for (; lg_lexer_code(&x, &t); before = t) {
+        bool named = t.kind == LG_TOKEN_NAME && t.end - t.start == n && memcmp(text + t.start, name, n) == 0;
+        if (named && before.keyword == LG_FUNCTION && blocks == 1) return SETS_VALUE;
+        blocks += t.keyword == LG_FUNCTION || t.keyword == LG_IF || t.keyword == LG_DO || t.keyword == LG_REPEAT;
+        blocks -= t.keyword == LG_END || t.keyword == LG_UNTIL;
+        braces += lg_token_is(&x, &t, "{") - lg_token_is(&x, &t, "}");
+        if (!named || blocks || braces || lg_token_is(&x, &before, ".") || lg_token_is(&x, &before, ":")) continue;
+        struct lg_lexer ahead = x;
+        if (lg_lexer_code(&ahead, &next) && lg_token_is(&x, &next, "=") && lg_lexer_code(&ahead, &next))
+            return next.keyword == LG_NIL ? SETS_NIL : SETS_VALUE;
+    }
+    return SETS_NOTHING;
+}
+
+/* A variable without a value that an earlier cell was to give one. */
+static bool push_for_cell(lua_State *L, const char *name)
+{
+    static const char reset[] = "%reset";
+    struct lg_session *s = lg_session_of(L);
+    int top = lua_gettop(L);
+    for (int n = s ? s->count - 1 : 0, least = n - MOST_CELLS; n > 0 && n > least; n--) {
+        char chunk[32];
+        size_t length;
+        snprintf(chunk, sizeof chunk, "=cell %d", n);
+        const char *text = lg_chunk_source(L, chunk, &length);
+        enum setting setting = text ? setting_of(text, length, name) : SETS_NOTHING;
+        if (text && strncmp(text, reset, sizeof reset - 1) == 0) setting = SETS_NIL;
+        lua_settop(L, top);
+        if (setting == SETS_VALUE)
+            return lua_pushfstring(L, "cell %d sets %s, but ended before that, or gave it nil", n, name);
+        if (setting == SETS_NIL) return false;
+    }
+    return false;
+}
+
 bool lg_push_nil(lua_State *L, const char *code, size_t length)
 {
     struct lg_lexer x;
@@ -190,7 +235,8 @@ bool lg_push_nil(lua_State *L, const char *code, size_t length)
     luaL_checkstack(L, 32, NULL);
     lua_pushlstring(L, code + name.start, name.end - name.start);
     const char *text = lua_tostring(L, -1);
-    if (alone && (push_for_shape(L, cell, cell_length, text) || push_for_global(L, text, true)))
+    if (alone &&
+        (push_for_shape(L, cell, cell_length, text) || push_for_cell(L, text) || push_for_global(L, text, true)))
         lua_pushfstring(L, "nil\n  hint: %s", lua_tostring(L, -1));
     else
         lua_pushliteral(L, "nil");
@@ -326,7 +372,7 @@ bool lg_push_unset(lua_State *L, const struct lg_place *p)
         push_scope(L);
         const char *name = lua_pushlstring(L, p->text + t.start, t.end - t.start);
         if (lg_push_field(L, -2) || is_given(p->source, p->source_length, name)) continue;
-        bool known = push_for_global(L, name, false);
+        bool known = push_for_cell(L, name) || push_for_global(L, name, false);
         lua_pushfstring(L, "%s has no value%s%s", name, known ? ": " : "", known ? lua_tostring(L, -1) : "");
         return true;
     }
@@ -438,7 +484,7 @@ bool lg_push_name_hint(lua_State *L, const struct lg_place *p, const char *messa
         push_for_shape(L, p->source, p->source_length, name)) {
         found = true;
     } else if (nil && (name = quoted(L, message, "(global '"))) {
-        found = push_for_global(L, name, strstr(message, "call a nil value"));
+        found = push_for_cell(L, name) || push_for_global(L, name, strstr(message, "call a nil value"));
     } else if (strstr(message, "call a nil value") && (name = quoted(L, message, "(field '"))) {
         struct lg_token owner;
         found = push_owner(L, p, &owner) && push_for_field(L, lua_gettop(L), name);

@@ -281,6 +281,12 @@ static const struct option *find_option(const char *word, const char **value)
     return NULL;
 }
 
+static bool is_page(const char *word)
+{
+    size_t n = strlen(word);
+    return n > 5 && strcmp(word + n - 5, ".html") == 0;
+}
+
 /* Takes the option at argv[*i], which goes to its last word. */
 static bool take(int argc, char **argv, int *i, struct sh_options *o)
 {
@@ -290,9 +296,10 @@ static bool take(int argc, char **argv, int *i, struct sh_options *o)
     bool is_long = row->name[1] == '-', optional = row->argument && *row->argument == '[', next = *i + 1 < argc;
     if (row->argument && !is_long && !value && (!next || argv[*i + 1][0] == '-'))
         return bad_usage(o, "'%s' needs argument", row->name);
-    /* What may be left out is joined to the option, or is a number. */
+    /* What may be left out is joined to the option, or is a number, or a page's name, as no script has. */
     bool number = optional && row->argument[1] != '=';
-    if (row->argument && !value && next && (!optional || (number && is_number(argv[*i + 1])))) value = argv[++*i];
+    bool given = next && (number ? is_number(argv[*i + 1]) : is_page(argv[*i + 1]));
+    if (row->argument && !value && next && (!optional || given)) value = argv[++*i];
     if (row->argument && !optional && !value) {
         char text[200];
         snprintf(text, sizeof text, "needs %s: %s", row->argument, row->doc);

@@ -195,7 +195,10 @@ static enum sh_present_action open_overlay(struct sh_presenter *p, enum sh_prese
 /* The cell to edit: the one in sight. */
 static enum sh_present_action edit(struct sh_presenter *p, long now)
 {
-    if (p->at >= p->demo->count || p->demo->cells[p->at].markdown) return SH_PRESENT_WAIT;
+    if (p->at >= p->demo->count || p->demo->cells[p->at].markdown) {
+        p->note = "only code is edited here; b goes back, ? keys";
+        return SH_PRESENT_WAIT;
+    }
     show_all(p, now);
     p->due = -1;
     return SH_PRESENT_EDIT;
@@ -254,6 +257,7 @@ enum sh_present_action sh_present_key(struct sh_presenter *p, const struct sh_ke
         p->until = 0;
         plan(p, now);
     }
+    p->note = NULL;
     if (p->overlay != SH_NO_OVERLAY) return overlay_key(p, key, now);
     if (scroll(p, key)) return SH_PRESENT_WAIT;
     switch (key->kind) {

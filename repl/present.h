@@ -50,6 +50,7 @@ struct sh_presenter {
     size_t scroll;         /* rows of a tall cell above the screen */
     struct sh_text *edits; /* one a cell: what the presenter made of it; without bytes: as it was */
     bool typing, play, clock;
+    const char *note;  /* what the last key did not do, and why; NULL */
     bool failed;       /* a cell failed that was not expected to */
     long started, due; /* due: when something happens by itself; -1: never */
     size_t selected;   /* in the list */

@@ -96,6 +96,7 @@ static const char *what_next(const struct sh_presenter *p)
 {
     const char *asked = question(p->overlay);
     if (asked) return asked;
+    if (p->note) return p->note;
     if (p->play && p->phase != SH_AT_END) return "plays; a stops it, ? keys";
     switch (p->phase) {
     case SH_AT_TYPING: return "Enter shows all, ? keys";
@@ -143,7 +144,7 @@ static void key_rows(struct sh_frame *out)
         {"Enter", "runs the cell, goes on; so do Space, n, Right, Page Down"},
         {"b", "goes back, without undoing anything; so do Left, Page Up"},
         {"s", "skips the cell"},
-        {"e", "edits the cell; Enter then runs it, Ctrl-C leaves it as it was"},
+        {"e", "edits a cell of code; Enter then runs it, Ctrl-C leaves it as it was"},
         {"p", "a live prompt in the demo's session; Ctrl-D comes back"},
         {"g", "the list of cells, to jump; a number opens it, too"},
         {"R", "starts again in a fresh session"},

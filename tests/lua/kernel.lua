@@ -498,6 +498,12 @@ t.test("launches that lack their grid and block", function()
   t.raises("did you mean 'registers'?", function() return k.num_regs end)
   t.raises("did you mean 'launches'?", function() return k.lanches end)
   t.raises("what is measured is called here", function() gpu.time(k(1, 32)(3, 2.0, x)) end)
+  t.raises("what is checked is called here", function() gpu.check(k(1, 32)(3, 2.0, x)) end)
+  local function on(...)
+    local now = gpu.check(...)
+    return now
+  end
+  t.eq(on(), gpu.check())
   t.raises("gpu.synchronize()", function() gpu.cuda.synchronize() end)
 end)
 

@@ -335,6 +335,9 @@ def test_markdown_runs_as_a_notebook_does(cli, tmp_path):
     assert r.returncode == 1 and r.stdout == "3\n4\n7\n" and "stop" in r.stderr
     assert cli("none.md").stderr == "lunarray: none.md: cannot open it: No such file or directory\n"
     (tmp_path / "talk.md").write_text(MARKDOWN)
+    assert cli("talk.md", "--html", "behind.html").returncode == 0 and "A talk" in (tmp_path / "behind.html").read_text()
+    assert cli("--html", "before.html", "talk.md").returncode == 0 and "A talk" in (tmp_path / "before.html").read_text()
+    assert not (tmp_path / "talk.html").exists()
     assert cli("talk.md", "--html").returncode == 0 and "A talk" in (tmp_path / "talk.html").read_text()
     r = cli("talk.md", "--inplace")
     assert r.returncode == 1 and "--check --update" in r.stderr and (tmp_path / "talk.md").read_text() == MARKDOWN

@@ -164,7 +164,7 @@ def test_clock_help_and_clean_screen(present, talk):
     t.send("c")
     t.wait(lambda t: t.lines()[-1] == "1/5  Enter goes on, ? keys")
     t.send("?")
-    t.wait(lambda t: "e        edits the cell; Enter then runs it, Ctrl-C leaves it as it was" in t.lines())
+    t.wait(lambda t: "e        edits a cell of code; Enter then runs it, Ctrl-C leaves it as it was" in t.lines())
     t.send("x")
     t.shows("Has cells.", "1/5  Enter goes on, ? keys")
     t.send("s\r\x0c")

@@ -51,6 +51,13 @@ static const struct {
     {"c + x != 3", "near '!'", "written ~="},
     {"gpu.ones(2) + (3, 4)", "')' expected near ','", "no tuple"},
     {"if x = 1 then end", "'then' expected near '='", "written =="},
+    /* brackets */
+    {"print(1))", "near ')'", "this bracket ends nothing"},
+    {"y = (1 + 2\n  + 3))", "near ')'", "this bracket ends nothing"},
+    {"y = {1, 2}]", "near ']'", "this bracket ends nothing"},
+    {"for i = 1, 3 do print(i) end}", "near '}'", "this bracket ends nothing"},
+    {"print(1, 2, )", "near ')'", "an argument is missing"},
+    {"gpu.zeros[3]", "index a function value", "f(3)"},
     /* indices, lists, tuples */
     {"y = x[1:3]", "']' expected near ':'", "x[\"1:3\"]"},
     {"y = x[:, 1]", "near ':'", "x[\"1:3\"]"},
@@ -388,6 +395,31 @@ TEST(a_name_without_a_value_is_told_of)
     for (size_t i = 0; i < sizeof silent / sizeof *silent; i++)
         if (*run(silent[i])) FAIL("%s", silent[i]);
     CHECK_STR(run("_"), "r|1"); /* such a cell has no result */
+}
+
+TEST(a_cell_that_did_not_come_to_set_a_variable_is_named)
+{
+    static const char names[] = "but ended before that, or gave it nil";
+    start();
+    run("before = 1");
+    fails("local early = 1 error('no') late = 2\nlocal function last() within = 1 end");
+    CHECK_STR(run("early"), "r|1");
+    CHECK_HAS(run("late"), "r|nil\n  hint: cell 2 sets late, but ended before that, or gave it nil");
+    fails("late + 1");
+    CHECK_HAS(hint_of(), "cell 2 sets late");
+    fails("last()");
+    CHECK_HAS(hint_of(), "cell 2 sets last");
+    fails("gpu.sqrt(late)");
+    CHECK_HAS(hint_of(), "late has no value: cell 2 sets late");
+    fails("shape = gpu.zeros((3, 4))"); /* not even compiled */
+    fails("shape[1] = 2");
+    CHECK_HAS(hint_of(), "cell 8 sets shape");
+    static const char *const silent[] = {"within", "nowhere", "t = {key = 1}", "key", "late = nil", "late"};
+    for (size_t i = 0; i < sizeof silent / sizeof *silent; i++)
+        if (strstr(run(silent[i]), names)) FAIL("%s: %s", silent[i], out);
+    run("%reset");
+    CHECK_STR(run("shape == nil"), "r|true");
+    CHECK(!strstr(run("shape"), names));
 }
 
 TEST(indices_and_lengths_that_give_nil_are_told_of)

@@ -200,6 +200,10 @@ TEST(an_edited_cell_runs_and_stays)
     START();
     edited = "changed()";
     CHECK_STR(PRESS("e"), ""); /* text has no editor */
+    CHECK_HAS(screen(80, 24), "only code is edited here");
+    CHECK_STR(PRESS("c"), "");
+    CHECK(!strstr(screen(80, 24), "only code is edited here"));
+    CHECK_STR(PRESS("c"), "");
     CHECK_STR(PRESS("se"), "edit(a()) run(changed())");
     CHECK_INT(p.phase, SH_AT_OUTPUT);
     CHECK_STR(PRESS("b\r"), "run(changed())");
@@ -376,7 +380,7 @@ TEST(any_size_holds_the_list_of_keys)
     PRESS("?");
     for (int columns = 1; columns < 90; columns++)
         for (int rows = 1; rows < 40; rows += 3) screen(columns, rows);
-    CHECK_HAS(screen(80, 24), "\ne        edits the cell; Enter then runs it, Ctrl-C leaves it as it was\n");
+    CHECK_HAS(screen(80, 24), "\ne        edits a cell of code; Enter then runs it, Ctrl-C leaves it as it was\n");
     CHECK_HAS(screen(80, 24), "other keys go back");
     PRESS(DOWN DOWN DOWN);
     CHECK_HAS(screen(80, 6), "s        skips the cell\ne        ");
