@@ -41,7 +41,10 @@
             float *to = (float *)out + begin;                                                                          \
             double wide[PART], others[PART];                                                                           \
             EACH_OF(wide[i] = from[i])                                                                                 \
-            if (other) EACH_OF(others[i] = other[i]) name##_part(wide, wide, other ? others : NULL, part);             \
+            if (other) {                                                                                               \
+                EACH_OF(others[i] = other[i])                                                                          \
+            }                                                                                                          \
+            name##_part(wide, wide, other ? others : NULL, part);                                                      \
             EACH_OF(to[i] = (float)wide[i])                                                                            \
         }                                                                                                              \
     }
