@@ -1,12 +1,13 @@
 /* Functions of float64 that C computes value by value, whose loops have a step for a part of a block at a time, to the
  * same bits: the inverses of erfc and ndtr and the beta function by other rows' loops, the elliptic integrals by going
- * through their iteration together. Values that the steps are not for stand as ones that they are for until the end,
- * when they are computed by themselves. Those of float32 are computed as float64. loops.c includes this behind
- * loops_steps.h. */
+ * through their iteration together, Bessel functions by formulas for what is far out. Values that the steps are not for
+ * stand as ones that they are for until the end, when they are computed by themselves. Those of float32 are computed as
+ * float64. loops.c includes this behind loops_steps.h. */
 #ifndef KN_LOOPS_SPECIAL_H
 #define KN_LOOPS_SPECIAL_H
 
 #include "kernels/loops_steps.h"
+#include "kernels/math_bessel.h"
 
 /* `fits` and `by_itself` are over x, the operand, and z, the second one; `steps` over arrays of them, of `part` values
  * each, and of y, into which it puts the results. */
@@ -41,9 +42,7 @@
             float *to = (float *)out + begin;                                                                          \
             double wide[PART], others[PART];                                                                           \
             EACH_OF(wide[i] = from[i])                                                                                 \
-            if (other) {                                                                                               \
-                EACH_OF(others[i] = other[i])                                                                          \
-            }                                                                                                          \
+            EACH_OF(others[i] = other ? other[i] : 0)                                                                  \
             name##_part(wide, wide, other ? others : NULL, part);                                                      \
             EACH_OF(to[i] = (float)wide[i])                                                                            \
         }                                                                                                              \
@@ -106,5 +105,21 @@ ELLIPTIC(ellipe, 1)
 #define ELLIPK_F32 ellipk_f32_parts
 #define ELLIPE_F64 ellipe_f64_parts
 #define ELLIPE_F32 ellipe_f32_parts
+
+/* Bessel functions far out; of smaller numbers they are the C library's. */
+#define BESSEL(order)                                                                                                  \
+    SPECIAL(j##order, 8, (fabs(x) >= 8) & (fabs(x) <= TURN_LIMIT), j##order(x),                                        \
+            EACH_OF(const double v = bessel_far(fabs(first[i]), order, 0); y[i] = order && first[i] < 0 ? -v : v))     \
+    SPECIAL(y##order, 8, (x >= 8) & (x <= TURN_LIMIT), y##order(x), EACH_OF(y[i] = bessel_far(first[i], order, 1)))
+BESSEL(0)
+BESSEL(1)
+#define J0_F64 j0_f64_parts
+#define J0_F32 j0_f32_parts
+#define J1_F64 j1_f64_parts
+#define J1_F32 j1_f32_parts
+#define Y0_F64 y0_f64_parts
+#define Y0_F32 y0_f32_parts
+#define Y1_F64 y1_f64_parts
+#define Y1_F32 y1_f32_parts
 
 #endif
