@@ -346,10 +346,8 @@ void lg_history_add(struct lg_history *h, int line, const char *code, size_t len
 {
     while (length && strchr(" \t\r\n", code[length - 1])) length--;
     if (!h || !length) return;
-    char *copy = rt_alloc(length + 1);
+    char *copy = rt_copy_bytes(code, length);
     if (!copy) return;
-    memcpy(copy, code, length);
-    copy[length] = '\0';
     pthread_mutex_lock(&h->lock);
     bool repeated = h->last && strcmp(h->last, copy) == 0;
     load(h);

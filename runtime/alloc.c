@@ -74,8 +74,14 @@ void *rt_realloc(void *p, size_t bytes)
 
 char *rt_strdup(const char *s)
 {
-    size_t size = strlen(s) + 1;
-    char *copy = rt_alloc(size);
-    if (copy) memcpy(copy, s, size);
+    return rt_copy_bytes(s, strlen(s));
+}
+
+char *rt_copy_bytes(const char *bytes, size_t length)
+{
+    char *copy = rt_alloc(length + 1);
+    if (!copy) return NULL;
+    memcpy(copy, bytes, length);
+    copy[length] = '\0';
     return copy;
 }

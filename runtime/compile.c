@@ -405,11 +405,7 @@ static struct rt_program *new_program(const struct rt_source *source)
     p->hurried = source->hurried;
     p->first_line = source->first_line > 0 ? source->first_line : 1;
     p->name = rt_strdup(source->name ? source->name : "kernel");
-    p->text = rt_alloc(length + 1);
-    if (p->text) {
-        memcpy(p->text, source->text + mark, length);
-        p->text[length] = 0;
-    }
+    p->text = rt_copy_bytes(source->text + mark, length);
     p->options = copy_list(source->options, source->option_count);
     p->option_count = p->options ? source->option_count : 0;
     p->instantiations = copy_list(source->instantiations, source->instantiation_count);

@@ -74,6 +74,8 @@ void *rt_alloc_lines(size_t bytes);
 void *rt_calloc(size_t count, size_t bytes);
 void *rt_realloc(void *p, size_t bytes);
 char *rt_strdup(const char *s);
+/* `length` bytes, whatever they are, and a NUL. */
+char *rt_copy_bytes(const char *bytes, size_t length);
 /* Release with free(). */
 
 #endif

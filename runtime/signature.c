@@ -331,10 +331,8 @@ static enum rt_status join_entry(const struct ptx_entry *ptx, const struct sourc
 {
     struct rt_signature s = {0};
     *out = (struct rt_entry){0};
-    out->mangled = rt_alloc(ptx->name_length + 1);
+    out->mangled = rt_copy_bytes(ptx->name, ptx->name_length);
     if (!out->mangled) return rt_fail(e, RT_NOMEM, "out of memory");
-    memcpy(out->mangled, ptx->name, ptx->name_length);
-    out->mangled[ptx->name_length] = 0;
     enum rt_status status = rt_signature_read(out->mangled, &s, NULL);
     if (status == RT_INVALID) { /* a name beyond the reader: the kernel can still be launched */
         s.name = rt_strdup(out->mangled);

@@ -28,8 +28,7 @@ struct rt_source_param {
 };
 struct rt_source_kernel { /* a __global__ function as the text has it */
     char *name;           /* without namespaces */
-    bool is_template;
-    size_t line; /* of its name, from 1 */
+    size_t line;          /* of its name, from 1 */
     struct rt_source_param *params;
     size_t count;
 };

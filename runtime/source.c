@@ -140,15 +140,6 @@ static bool is_type_word(const struct word *w)
     return any_of(w, words);
 }
 
-static char *copy(const char *text, size_t length)
-{
-    char *out = rt_alloc(length + 1);
-    if (!out) return NULL;
-    memcpy(out, text, length);
-    out[length] = 0;
-    return out;
-}
-
 /* ---- one parameter ---- */
 
 struct words {
@@ -225,7 +216,7 @@ static bool add_param(struct rt_source_kernel *k, const struct words *l)
     k->params = more;
     size_t name = find_name(l->items, l->count);
     struct rt_source_param *p = &k->params[k->count++];
-    p->name = name < l->count ? copy(l->items[name].text, l->items[name].length) : NULL;
+    p->name = name < l->count ? rt_copy_bytes(l->items[name].text, l->items[name].length) : NULL;
     p->type = type_text(l->items, l->count, name);
     return p->type && (p->name || name == l->count);
 }
@@ -283,12 +274,12 @@ void rt_source_kernels_free(struct rt_source_kernel *kernels, size_t count)
 }
 
 /* What follows __global__: attributes, a result type, the name, the parameters. */
-static bool read_kernel(struct scan *s, bool is_template, struct rt_source_kernel **list, size_t *count)
+static bool read_kernel(struct scan *s, struct rt_source_kernel **list, size_t *count)
 {
     static const char *const attributes[] = {"__launch_bounds__", "__maxnreg__", "__cluster_dims__", "__block_size__",
                                              "__attribute__",     "__declspec",  "__noinline__",     "__forceinline__",
                                              "alignas",           NULL};
-    struct rt_source_kernel k = {.is_template = is_template};
+    struct rt_source_kernel k = {0};
     struct word w = {.text = ""}, before = w;
     bool closed = false;
     while (next_word(s, &w)) {
@@ -301,7 +292,7 @@ static bool read_kernel(struct scan *s, bool is_template, struct rt_source_kerne
     }
     if (!*w.text || !before.identifier) return true;
     k.line = before.line;
-    k.name = copy(before.text, before.length);
+    k.name = rt_copy_bytes(before.text, before.length);
     bool ok = k.name && read_params(s, &k, &closed);
     struct rt_source_kernel *more = ok && closed ? rt_realloc(*list, (*count + 1) * sizeof *more) : NULL;
     if (more) {
@@ -318,22 +309,15 @@ enum rt_status rt_source_kernels(const char *text, size_t length, struct rt_sour
 {
     struct scan s = {.at = text, .end = text + length, .line = 1, .line_start = true};
     struct word w;
-    bool is_template = false;
     *out = NULL;
     *count = 0;
     while (next_word(&s, &w)) {
-        if (is(&w, "template"))
-            is_template = true;
-        else if (*w.text == ';' || *w.text == '}')
-            is_template = false;
-        if (!is(&w, "__global__")) continue;
-        if (!read_kernel(&s, is_template, out, count)) {
+        if (is(&w, "__global__") && !read_kernel(&s, out, count)) {
             rt_source_kernels_free(*out, *count);
             *out = NULL;
             *count = 0;
             return rt_fail(e, RT_NOMEM, "out of memory");
         }
-        is_template = false;
     }
     return RT_OK;
 }
@@ -373,7 +357,7 @@ static bool add_variable(const char *text, const struct words *l, size_t *type, 
     if (!more) return false;
     *list = more;
     struct rt_source_variable *v = &more[(*count)++];
-    *v = (struct rt_source_variable){.name = copy(l->items[name].text, l->items[name].length),
+    *v = (struct rt_source_variable){.name = rt_copy_bytes(l->items[name].text, l->items[name].length),
                                      .type = type_text(l->items, name, name)};
     read_axes(text, l->items + name + 1, l->count - name - 1, v);
     return v->name && v->type;

@@ -38,15 +38,6 @@ static void add_number(struct reader *r, uint64_t v, uint32_t bytes)
     }
 }
 
-static char *copy(const char *text, size_t length)
-{
-    char *s = rt_alloc(length + 1);
-    if (!s) return NULL;
-    memcpy(s, text, length);
-    s[length] = 0;
-    return s;
-}
-
 /* Notes that the symbol stands at the end of what was read so far. */
 static void add_name(struct reader *r, struct simt_section_name **list, uint32_t *count, uint32_t *room,
                      const char *name, size_t length)
@@ -54,7 +45,7 @@ static void add_name(struct reader *r, struct simt_section_name **list, uint32_t
     void *more = grow(r, *list, *count, room, sizeof **list);
     if (!more) return;
     *list = more;
-    char *symbol = copy(name, length);
+    char *symbol = rt_copy_bytes(name, length);
     if (symbol)
         (*list)[(*count)++] = (struct simt_section_name){r->out->size, symbol};
     else

@@ -184,7 +184,6 @@ TEST(kernels_of_a_source)
     check_param(0, 0, "n", "int");
     check_param(0, 1, "x", "const float *");
     check_param(0, 2, "y", "float *const");
-    CHECK(kernels[1].is_template && !kernels[0].is_template);
     check_param(1, 0, "p", "T *");
     check_param(1, 1, NULL, "unsigned int");
     CHECK_STR(kernels[1].params[2].name, "f");

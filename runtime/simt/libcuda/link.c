@@ -368,9 +368,8 @@ static CUresult add_text(CUlinkState s, const char *text, size_t length)
         s->input_room = room;
     }
     struct input *in = &s->inputs[s->count];
-    *in = (struct input){.text = rt_alloc(length + 1)};
+    *in = (struct input){.text = rt_copy_bytes(text, length)};
     if (!in->text) return CUDA_ERROR_OUT_OF_MEMORY;
-    memcpy(in->text, text, length);
     in->at = in->text;
     in->end = in->text + length;
     if (!find_names(s, in)) {
