@@ -20,9 +20,9 @@
 struct job {
     const struct kn_product *p;
     const struct kn_loops *loops;
-    int64_t lines, length;       /* of the matrix as it lies in memory, and elements of one */
-    int64_t line, step;          /* between lines, and between the vector's elements */
-    int64_t matrix_size, pieces; /* chunks of a line or panels of the result */
+    int64_t lines, length; /* of the matrix as it lies in memory, and elements of one */
+    int64_t line, step;    /* between lines, and between the vector's elements */
+    int64_t pieces;        /* chunks of a line or panels of the result */
     int64_t panel;
     double *partial;
 };

@@ -29,14 +29,12 @@ struct kn_reduce_pass {
     char *scratch;
     size_t scratch_bytes; /* of one worker */
     int64_t chunks;       /* of a row */
-    int64_t
-        row_parts;    /* rows of the reducer that a row of the output has, one behind all of the one before; mostly 1 */
-    int64_t elements; /* that a row of the output combines */
-    int64_t tail;     /* of the first rows of the reducer, which have one element more than the others */
-    char *partial;    /* chunks of each row, values of partial_class */
-    int64_t *index;   /* likewise, for argmin and argmax: where in the row, from 0 */
+    int64_t row_parts;    /* rows of the reducer that a row of the output has, one behind all of the one before */
+    int64_t elements;     /* that a row of the output combines */
+    int64_t tail;         /* of the first rows of the reducer, which have one element more than the others */
+    char *partial;        /* chunks of each row, values of partial_class */
+    int64_t *index;       /* likewise, for argmin and argmax: where in the row, from 0 */
     const struct rt_array *out;
-    int levels;
 };
 
 /* Combines n values of a class or, where `a` is `to`, elements as they lie in memory; rounds where the dtype is less

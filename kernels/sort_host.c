@@ -98,13 +98,13 @@ static char *records_of(const struct job *j, int64_t r, int worker)
 IS_ASCENDING(is_ascending_32, uint32_t)
 IS_ASCENDING(is_ascending_64, uint64_t)
 
-static void *sort_serial(const struct job *j, void *records, size_t base, size_t n)
+static void *sort_serial(const struct job *j, void *records, size_t n)
 {
     void *other = (char *)records + n * j->record_bytes;
     int bytes = (int)j->element_bytes;
     if (j->quick) {
         if (!(j->record == KEY32 ? is_ascending_32(records, n) : is_ascending_64(records, n)))
-            kn_sort_quick(j, records, base, n);
+            kn_sort_quick(j, records, 0, n);
         return records;
     }
     switch (j->record) {
@@ -136,7 +136,7 @@ static void rows_piece(void *context, size_t begin, size_t end, int worker)
         }
         if (j.record == SHORT64) j.span = kn_sort_span(kn_sort_survey(&j, row, 0, n));
         kn_sort_make(&j, row, records, 0, n);
-        records = sort_serial(&j, records, 0, are_first_few(&j) ? kn_quick_keep_least_64(records, n, few) : n);
+        records = sort_serial(&j, records, are_first_few(&j) ? kn_quick_keep_least_64(records, n, few) : n);
         if (j.record == SHORT64) kn_sort_mend(&j, row, records, 0, n);
         write_wanted(&j, (int64_t)r, records);
     }
@@ -279,7 +279,7 @@ bool kn_sort_few(const struct kn_sorter *s, void *values)
     struct job j = job_of(s, values, NULL);
     if (!j.in_values) return false;
     kn_sort_make(&j, j.in, values, 0, (size_t)s->length);
-    write_wanted(&j, 0, sort_serial(&j, values, 0, (size_t)s->length));
+    write_wanted(&j, 0, sort_serial(&j, values, (size_t)s->length));
     return true;
 }
 

@@ -185,10 +185,10 @@ static void add_memory(struct code *c, int reg, struct x86_mem m)
     if (!none) add32(c, m.offset);
 }
 
-static void add_rex(struct code *c, bool wide, int reg, int index, int base, bool needed)
+static void add_rex(struct code *c, bool wide, int reg, int index, int base)
 {
     int rex = (wide ? 8 : 0) | (reg >= 8 ? 4 : 0) | (index >= 8 ? 2 : 0) | (base >= 8 ? 1 : 0);
-    if (rex || needed) ADD(c, (uint8_t)(0x40 | rex));
+    if (rex) ADD(c, (uint8_t)(0x40 | rex));
 }
 
 static void add_opcode(struct code *c, int opcode)
@@ -201,7 +201,7 @@ static void add_opcode(struct code *c, int opcode)
 void x86_rr(struct x86 *x, int opcode, bool wide, int reg, int rm)
 {
     struct code c = CODE;
-    add_rex(&c, wide, reg, -1, rm, false);
+    add_rex(&c, wide, reg, -1, rm);
     add_opcode(&c, opcode);
     add_register(&c, reg, rm);
     put_code(x, &c);
@@ -210,7 +210,7 @@ void x86_rr(struct x86 *x, int opcode, bool wide, int reg, int rm)
 void x86_rm(struct x86 *x, int opcode, bool wide, int reg, struct x86_mem m)
 {
     struct code c = CODE;
-    add_rex(&c, wide, reg, m.index, m.base, false);
+    add_rex(&c, wide, reg, m.index, m.base);
     add_opcode(&c, opcode);
     add_memory(&c, reg, m);
     put_code(x, &c);
@@ -220,7 +220,7 @@ void x86_imm(struct x86 *x, int opcode, bool wide, int reg, int32_t value)
 {
     struct code c = CODE;
     bool small = value == (int8_t)value;
-    add_rex(&c, wide, 0, -1, reg, false);
+    add_rex(&c, wide, 0, -1, reg);
     ADD(&c, small ? 0x83 : 0x81, (uint8_t)(0xc0 | (opcode & 0x38) | (reg & 7)));
     if (small)
         ADD(&c, (uint8_t)value);
@@ -232,7 +232,7 @@ void x86_imm(struct x86 *x, int opcode, bool wide, int reg, int32_t value)
 void x86_mem_imm(struct x86 *x, int opcode, bool wide, struct x86_mem m, int32_t value)
 {
     struct code c = CODE;
-    add_rex(&c, wide, 0, m.index, m.base, false);
+    add_rex(&c, wide, 0, m.index, m.base);
     ADD(&c, opcode == ALU_MOV ? 0xc7 : 0x81);
     add_memory(&c, opcode == ALU_MOV ? 0 : opcode >> 3, m);
     add32(&c, value);
@@ -247,15 +247,15 @@ void x86_load_imm(struct x86 *x, int reg, uint64_t value)
         return;
     }
     if (value <= UINT32_MAX) {
-        add_rex(&c, false, 0, -1, reg, false);
+        add_rex(&c, false, 0, -1, reg);
         ADD(&c, (uint8_t)(0xb8 | (reg & 7)));
         add32(&c, (int32_t)value);
     } else if ((int64_t)value == (int32_t)value) {
-        add_rex(&c, true, 0, -1, reg, false);
+        add_rex(&c, true, 0, -1, reg);
         ADD(&c, 0xc7, (uint8_t)(0xc0 | (reg & 7)));
         add32(&c, (int32_t)value);
     } else {
-        add_rex(&c, true, 0, -1, reg, false);
+        add_rex(&c, true, 0, -1, reg);
         ADD(&c, (uint8_t)(0xb8 | (reg & 7)));
         add32(&c, (int32_t)value);
         add32(&c, (int32_t)(value >> 32));
@@ -326,7 +326,7 @@ void x86_last_bit(struct x86 *x, int reg, int rm)
 void x86_imul_imm(struct x86 *x, bool wide, int reg, int rm, int32_t value)
 {
     struct code c = CODE;
-    add_rex(&c, wide, reg, -1, rm, false);
+    add_rex(&c, wide, reg, -1, rm);
     ADD(&c, 0x69);
     add_register(&c, reg, rm);
     add32(&c, value);
@@ -336,7 +336,7 @@ void x86_imul_imm(struct x86 *x, bool wide, int reg, int rm, int32_t value)
 void x86_shift_imm(struct x86 *x, int kind, bool wide, int reg, int count)
 {
     struct code c = CODE;
-    add_rex(&c, wide, 0, -1, reg, false);
+    add_rex(&c, wide, 0, -1, reg);
     ADD(&c, 0xc1, (uint8_t)(0xc0 | kind << 3 | (reg & 7)), (uint8_t)count);
     put_code(x, &c);
 }
@@ -371,7 +371,7 @@ void x86_test(struct x86 *x, bool wide, int a, int b)
 void x86_test_imm(struct x86 *x, int reg, int32_t value)
 {
     struct code c = CODE;
-    add_rex(&c, false, 0, -1, reg, false);
+    add_rex(&c, false, 0, -1, reg);
     ADD(&c, 0xf7, (uint8_t)(0xc0 | (reg & 7)));
     add32(&c, value);
     put_code(x, &c);
@@ -423,14 +423,14 @@ void x86_call(struct x86 *x, int reg)
 static void push_pop(struct x86 *x, int opcode, int reg)
 {
     struct code c = CODE;
-    add_rex(&c, false, 0, -1, reg, false);
+    add_rex(&c, false, 0, -1, reg);
     ADD(&c, (uint8_t)(opcode | (reg & 7)));
     put_code(x, &c);
 }
 void x86_swap_bytes(struct x86 *x, int reg)
 {
     struct code c = CODE;
-    add_rex(&c, false, 0, -1, reg, false);
+    add_rex(&c, false, 0, -1, reg);
     ADD(&c, 0x0f, (uint8_t)(0xc8 | (reg & 7)));
     put_code(x, &c);
 }

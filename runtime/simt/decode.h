@@ -24,7 +24,6 @@ struct decoder {
     uint32_t **slots_of;             /* where to keep the slots of a function's registers, by function; or NULL */
     uint64_t *var_address;           /* of the module's variables: global address or shared offset */
     uint32_t *shared_start;          /* by function */
-    uint32_t shared_common;          /* module and device functions' shared memory ends here */
 
     /* the function at hand */
     const struct ptx_func *f;

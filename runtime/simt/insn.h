@@ -212,11 +212,10 @@ struct function {
     uint32_t frame_bytes; /* of registers */
     struct slot *slots;   /* of functions that are called: what lies there, but for SLOT_TRUE */
     uint32_t slot_count;
-    uint32_t registers;   /* of 32 bits alive at once; 0: not known */
-    uint32_t const_start; /* slots that hold immediates: program->constants[first..] */
-    uint32_t const_first, const_count;
-    uint32_t term_first, term_end;                             /* entries: their terms */
-    uint32_t fact_first;                                       /* entries: their facts */
+    uint32_t registers;                /* of 32 bits alive at once; 0: not known */
+    uint32_t const_first, const_count; /* slots that hold immediates: program->constants[first..] */
+    uint32_t term_first, term_end;     /* entries: their terms */
+    uint32_t fact_first;               /* entries: their facts */
     uint32_t block_first, block_count, loop_first, loop_count; /* of those with counted loops */
     /* Entries: each thread does the same in shared memory in all blocks in which these conditions come out as they do,
      * for all threads alike (decode_steady.c). */
