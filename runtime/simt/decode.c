@@ -90,59 +90,63 @@ bool simt_decode_unsupported(struct decoder *d)
                             text, d->in->line);
 }
 
+/* The name of an instruction with its modifiers, which the program keeps; NULL: out of memory. */
+static const char *keep_name(struct simt_program *p, const struct ptx_insn *in)
+{
+    size_t length = strlen(in->opcode);
+    for (size_t i = 0; i < in->mod_count; i++) length += 1 + strlen(in->mods[i]);
+    struct string_list *s = rt_alloc(sizeof *s + length + 1);
+    if (!s) return NULL;
+    char *t = stpcpy(s->text, in->opcode);
+    for (size_t i = 0; i < in->mod_count; i++) t = stpcpy(stpcpy(t, "."), in->mods[i]);
+    s->next = p->strings;
+    p->strings = s;
+    return s->text;
+}
+
+static struct place place_of(struct decoder *d, const struct ptx_insn *in)
+{
+    uint32_t index = (uint32_t)(in - d->f->insns);
+    return (struct place){.file = in->file,
+                          .line = in->source_line,
+                          .column = in->source_column,
+                          .ptx_line = in->line,
+                          .index = index,
+                          .origin = simt_origin_of_first(d, in),
+                          .term = simt_term_of_address(d, in),
+                          .value = simt_term_of_value(d, in),
+                          .facts = d->facts ? d->facts[index] : 0,
+                          .of_groups = in->of_groups,
+                          .ahead = in->ahead,
+                          .of_tiles = in->of_tiles,
+                          .is_added = in->is_added,
+                          .is_copied = in->is_copied,
+                          .is_room = in->is_room,
+                          .used_bytes = in->used_bytes,
+                          .early = simt_is_early(d->f, in),
+                          .unsteady = d->unsteady && d->unsteady[index],
+                          .loose = d->loose && d->loose[index]};
+}
+
+/* Makes room for one more op and its place. */
+static bool grow_code(struct decoder *d)
+{
+    struct simt_program *p = d->program;
+    uint32_t places = d->code_capacity;
+    return simt_grow(d, &p->places, p->code_count, &places, sizeof *p->places) &&
+           simt_grow(d, &p->code, p->code_count, &d->code_capacity, sizeof *p->code);
+}
+
 struct insn *simt_emit(struct decoder *d, op_function run)
 {
     struct simt_program *p = d->program;
-    uint32_t old = d->code_capacity;
-    if (!simt_grow(d, &p->code, p->code_count, &d->code_capacity, sizeof *p->code)) return NULL;
-    if (d->code_capacity != old || !p->places) {
-        struct place *places = rt_realloc(p->places, d->code_capacity * sizeof *places);
-        if (!places) {
-            simt_out_of_memory(d);
-            return NULL;
-        }
-        p->places = places;
-    }
-    struct place *place = &p->places[p->code_count];
-    *place = (struct place){.opcode = "", .origin = -1};
-    if (d->in) {
-        uint32_t index = (uint32_t)(d->in - d->f->insns);
-        int origin = simt_origin_of_first(d, d->in);
-        *place = (struct place){.file = d->in->file,
-                                .line = d->in->source_line,
-                                .column = d->in->source_column,
-                                .ptx_line = d->in->line,
-                                .index = index,
-                                .origin = origin,
-                                .term = simt_term_of_address(d, d->in),
-                                .value = simt_term_of_value(d, d->in),
-                                .facts = d->facts ? d->facts[index] : 0,
-                                .of_groups = d->in->of_groups,
-                                .ahead = d->in->ahead,
-                                .of_tiles = d->in->of_tiles,
-                                .is_added = d->in->is_added,
-                                .is_copied = d->in->is_copied,
-                                .is_room = d->in->is_room,
-                                .used_bytes = d->in->used_bytes,
-                                .early = simt_is_early(d->f, d->in),
-                                .unsteady = d->unsteady && d->unsteady[index],
-                                .loose = d->loose && d->loose[index]};
-        size_t length = strlen(d->in->opcode);
-        for (size_t i = 0; i < d->in->mod_count; i++) length += 1 + strlen(d->in->mods[i]);
-        struct string_list *s = p->strings;
-        if (!s || p->code_count == 0 || p->places[p->code_count - 1].ptx_line != d->in->line ||
-            p->places[p->code_count - 1].index != index) {
-            s = rt_alloc(sizeof *s + length + 1);
-            if (!s) {
-                simt_out_of_memory(d);
-                return NULL;
-            }
-            char *t = stpcpy(s->text, d->in->opcode);
-            for (size_t i = 0; i < d->in->mod_count; i++) t = stpcpy(stpcpy(t, "."), d->in->mods[i]);
-            s->next = p->strings;
-            p->strings = s;
-        }
-        place->opcode = s->text;
+    if (!grow_code(d)) return NULL;
+    struct place *place = &p->places[p->code_count], *last = p->code_count > 0 ? place - 1 : NULL;
+    *place = d->in ? place_of(d, d->in) : (struct place){.opcode = "", .origin = -1};
+    bool same = last && last->ptx_line == place->ptx_line && last->index == place->index; /* several of one */
+    if (d->in && !(place->opcode = same ? last->opcode : keep_name(p, d->in))) {
+        simt_out_of_memory(d);
+        return NULL;
     }
     struct insn *i = &p->code[p->code_count++];
     *i = (struct insn){.run = run, .guard = SLOT_TRUE, .count = 1, .d = SLOT_SINK, .d2 = SLOT_SINK};
@@ -316,13 +320,33 @@ static bool keep_slots(struct decoder *d)
 {
     size_t registers = d->f->reg_count, variables = d->f->var_count;
     uint32_t *slots = rt_realloc(d->slots, (registers + variables + 1) * sizeof *slots);
-    if (!slots) {
-        free(d->slots);
-        return simt_out_of_memory(d);
-    }
+    if (!slots) return simt_out_of_memory(d);
     for (size_t k = 0; k < variables; k++) slots[registers + k] = (uint32_t)d->var_offset[k];
     d->slots_of[d->index] = slots;
+    d->slots = NULL;
     return true;
+}
+
+static void *freed(void *p)
+{
+    free(p);
+    return NULL;
+}
+
+static void forget_function(struct decoder *d)
+{
+    d->slots = freed(d->slots);
+    d->classes = freed(d->classes);
+    d->wanted = freed(d->wanted);
+    d->hoisted = freed(d->hoisted);
+    d->var_offset = freed(d->var_offset);
+    d->pc_of = freed(d->pc_of);
+    d->origins = freed(d->origins);
+    d->unsteady = freed(d->unsteady);
+    d->loose = freed(d->loose);
+    simt_forget_flow(d);
+    simt_forget_terms(d);
+    d->in = NULL;
 }
 
 static bool decode_function(struct decoder *d, uint32_t index)
@@ -350,29 +374,8 @@ static bool decode_function(struct decoder *d, uint32_t index)
     d->fn->term_end = p->term_count;
     if (d->fn->frame_bytes < 512) d->fn->frame_bytes = 512; /* slot 0 may be read as a vector that nobody uses */
     d->fn->frame_bytes = (uint32_t)simt_align_up(d->fn->frame_bytes, 64);
-    if (d->slots_of && ok)
-        ok = keep_slots(d);
-    else
-        free(d->slots);
-    free(d->hoisted);
-    free(d->wanted);
-    free(d->classes);
-    free(d->var_offset);
-    free(d->pc_of);
-    free(d->origins);
-    free(d->unsteady);
-    free(d->loose);
-    d->unsteady = d->loose = NULL;
-    simt_forget_flow(d);
-    simt_forget_terms(d);
-    d->slots = NULL;
-    d->hoisted = NULL;
-    d->wanted = NULL;
-    d->classes = NULL;
-    d->var_offset = NULL;
-    d->pc_of = NULL;
-    d->origins = NULL;
-    d->in = NULL;
+    if (d->slots_of && ok) ok = keep_slots(d);
+    forget_function(d);
     return ok;
 }
 

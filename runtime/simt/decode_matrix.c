@@ -50,7 +50,7 @@ static bool read_words(struct decoder *d, struct words *x)
     *x = (struct words){0};
     for (size_t k = 0; k < d->in->mod_count; k++) {
         const char *w = d->in->mods[k];
-        bool known = read_type(w, x) || read_size(w, x);
+        bool known = read_type(w, x) || read_size(w, x) || ONE_OF(w, ignored);
         const struct {
             const char *name;
             bool *flag;
@@ -68,7 +68,6 @@ static bool read_words(struct decoder *d, struct words *x)
                      {"rp", &x->rp}};
         for (size_t j = 0; j < sizeof flags / sizeof *flags; j++)
             if (!strcmp(flags[j].name, w)) *flags[j].flag = known = true;
-        for (size_t j = 0; j < sizeof ignored / sizeof *ignored; j++) known |= !strcmp(ignored[j], w);
         if ((!strcmp(w, "row") || !strcmp(w, "col")) && x->layout_count < 2) {
             x->layouts[x->layout_count++] = w;
             known = true;

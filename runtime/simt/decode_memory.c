@@ -79,48 +79,33 @@ static uint32_t order_of(const char *word)
            (strcmp(word, "release") && strcmp(word, "acq_rel") ? 0 : F_RELEASE);
 }
 
+/* v2, v4 and v8: so many elements. */
+static bool read_count(const char *word, uint32_t *count)
+{
+    if (word[0] != 'v' || !word[1] || !strchr("248", word[1]) || word[2]) return false;
+    *count = (uint32_t)(word[1] - '0');
+    return true;
+}
+
 static bool read_access(struct decoder *d, const struct shape *s, struct access *x)
 {
-    *x = (struct access){.space = PTX_GENERIC, .count = 1};
-    static const char *const ignored[] = {"weak",
-                                          "cta",
-                                          "cluster",
-                                          "gpu",
-                                          "sys",
-                                          "ca",
-                                          "cg",
-                                          "cs",
-                                          "lu",
-                                          "wb",
-                                          "wt",
-                                          "nc",
-                                          "L1::evict_normal",
-                                          "L1::evict_unchanged",
-                                          "L1::evict_first",
-                                          "L1::evict_last",
-                                          "L1::no_allocate",
-                                          "L2::64B",
-                                          "L2::128B",
-                                          "L2::256B",
-                                          "L2::evict_first",
-                                          "L2::evict_last",
-                                          "L2::evict_normal",
-                                          "L2::cache_hint"};
     static const char *const waiting[] = {"volatile", "relaxed", "acquire", "release", "cv", "mmio"};
+    static const char *const scopes[] = {"weak", "cta", "cluster", "gpu", "sys"};
+    static const char *const caches[] = {"ca", "cg", "cs", "lu", "wb", "wt", "nc"};
+    static const char *const advice[] = {"L1::evict_normal", "L1::evict_unchanged",
+                                         "L1::evict_first",  "L1::evict_last",
+                                         "L1::no_allocate",  "L2::64B",
+                                         "L2::128B",         "L2::256B",
+                                         "L2::evict_first",  "L2::evict_last",
+                                         "L2::evict_normal", "L2::cache_hint"};
+    *x = (struct access){.space = PTX_GENERIC, .count = 1};
     for (int k = 0; k < s->word_count; k++) {
         const char *w = s->words[k];
-        bool known = read_space(w, &x->space) || (is_async(s) && is_async_word(w));
-        if (!strcmp(w, "v2") || !strcmp(w, "v4") || !strcmp(w, "v8")) {
-            x->count = (uint32_t)(w[1] - '0');
-            known = true;
-        }
-        for (size_t j = 0; j < sizeof ignored / sizeof *ignored; j++) known |= !strcmp(ignored[j], w);
-        for (size_t j = 0; j < sizeof waiting / sizeof *waiting; j++)
-            if (!strcmp(waiting[j], w)) {
-                x->flags |= F_SPIN | order_of(w);
-                known = true;
-            }
-        if (!known) return simt_decode_unsupported(d);
+        if (ONE_OF(w, waiting))
+            x->flags |= F_SPIN | order_of(w);
+        else if (!read_space(w, &x->space) && !read_count(w, &x->count) && !(is_async(s) && is_async_word(w)) &&
+                 !ONE_OF(w, scopes) && !ONE_OF(w, caches) && !ONE_OF(w, advice))
+            return simt_decode_unsupported(d);
     }
     if (s->type_count != 1 || s->flags || s->types[0] == PTX_PRED) return simt_decode_unsupported(d);
     x->type = s->types[0];
@@ -295,18 +280,16 @@ struct atomic {
 
 static bool read_atomic(struct decoder *d, const struct shape *s, struct atomic *x)
 {
-    static const char *const ignored[] = {"relaxed", "acquire", "release", "acq_rel", "cta",
-                                          "cluster", "gpu",     "sys",     "noftz",   "L2::cache_hint"};
+    static const char *const others[] = {"relaxed", "acquire", "release", "acq_rel", "cta",
+                                         "cluster", "gpu",     "sys",     "noftz",   "L2::cache_hint"};
     *x = (struct atomic){.at = {.space = PTX_GENERIC, .count = 1}, .reduction = !strcmp(d->in->opcode, "red")};
     x->hint = simt_has_word(s, "L2::cache_hint");
     for (int k = 0; k < s->word_count; k++) {
         const char *w = s->words[k];
-        bool known = read_space(w, &x->at.space) || (x->reduction && is_async(s) && is_async_word(w)),
-             vector = w[0] == 'v' && strchr("248", w[1]) && w[1] && !w[2];
-        for (size_t j = 0; j < sizeof ignored / sizeof *ignored; j++) known |= !strcmp(ignored[j], w);
         x->at.flags |= order_of(w);
-        if (vector) x->at.count = (uint32_t)(w[1] - '0');
-        if (known || vector) continue;
+        if (read_space(w, &x->at.space) || read_count(w, &x->at.count) || ONE_OF(w, others) ||
+            (x->reduction && is_async(s) && is_async_word(w)))
+            continue;
         if (x->operation) return simt_decode_unsupported(d);
         x->operation = w;
     }

@@ -75,11 +75,11 @@ static int of_operand(struct decoder *d, const struct ptx_operand *o)
     return d->origins[o->reg];
 }
 
-/* Of operands first to last, together. */
-static int of_operands(struct decoder *d, const struct ptx_insn *in, size_t first, size_t last)
+/* Of what the instruction reads, up to operand `last`, together. */
+static int of_operands(struct decoder *d, const struct ptx_insn *in, size_t last)
 {
     int origin = NO_POINTER;
-    for (size_t k = first; k <= last; k++)
+    for (size_t k = 1; k <= last; k++)
         origin = k < in->operand_count ? join(origin, of_operand(d, &in->operands[k])) : UNKNOWN;
     return origin;
 }
@@ -121,16 +121,10 @@ static int of_result(struct decoder *d, const struct ptx_insn *in)
     if (!strcmp(in->opcode, "sub") && in->operand_count == 3 && of_operand(d, &in->operands[2]) == NO_POINTER)
         return of_operand(d, &in->operands[1]);
     if (!strcmp(in->opcode, "cvt")) return of_conversion(d, in);
-    for (size_t k = 0; k < sizeof keep / sizeof *keep; k++)
-        if (!strcmp(in->opcode, keep[k])) return of_operands(d, in, 1, 1);
-    for (size_t k = 0; k < sizeof keep_both / sizeof *keep_both; k++)
-        if (!strcmp(in->opcode, keep_both[k])) return of_operands(d, in, 1, 2);
-    for (size_t k = 0; k < sizeof of_indices / sizeof *of_indices; k++)
-        if (!strcmp(in->opcode, of_indices[k]))
-            return of_operands(d, in, 1, in->operand_count - 1) == NO_POINTER ? NO_POINTER : UNKNOWN;
-    for (size_t k = 0; k < sizeof indices / sizeof *indices; k++)
-        if (!strcmp(in->opcode, indices[k])) return NO_POINTER;
-    return UNKNOWN;
+    if (ONE_OF(in->opcode, keep)) return of_operands(d, in, 1);
+    if (ONE_OF(in->opcode, keep_both)) return of_operands(d, in, 2);
+    if (ONE_OF(in->opcode, of_indices) && of_operands(d, in, in->operand_count - 1) == NO_POINTER) return NO_POINTER;
+    return ONE_OF(in->opcode, indices) ? NO_POINTER : UNKNOWN;
 }
 
 static bool note(struct decoder *d, const struct ptx_operand *to, int origin)

@@ -23,8 +23,7 @@ static bool read_words(struct decoder *d, const struct shape *s, struct async_te
     bool all = true;
     for (int k = 0; k < s->word_count; k++) {
         const char *w = s->words[k];
-        bool found = simt_is_shared_word(w);
-        for (size_t j = 0; j < sizeof known / sizeof *known; j++) found |= !strcmp(known[j], w);
+        bool found = simt_is_shared_word(w) || ONE_OF(w, known);
         for (uint32_t j = 0; simt_bulk_operations[j]; j++)
             if (!strcmp(simt_bulk_operations[j], w)) x->operation = j, found = true;
         if (w[0] >= '1' && w[0] <= '5' && !strcmp(w + 1, "d")) x->rank = (uint32_t)(w[0] - '0'), found = true;

@@ -57,11 +57,8 @@ bool simt_decode_texture(struct decoder *d, const struct shape *s)
     struct object_access x = {.count = 0};
     enum geometry g;
     uint32_t extra;
-    for (int k = 0; k < s->word_count; k++) {
-        bool known = false;
-        for (size_t j = 0; j < sizeof words / sizeof *words; j++) known |= !strcmp(words[j], s->words[k]);
-        if (!known) return simt_decode_unsupported(d);
-    }
+    for (int k = 0; k < s->word_count; k++)
+        if (!ONE_OF(s->words[k], words)) return simt_decode_unsupported(d);
     if (!find_geometry(s, &g) || s->type_count != 2 || s->flags) return simt_decode_unsupported(d);
     bool pairs = s->types[0] == PTX_F16X2, halves = pairs || s->types[0] == PTX_F16;
     uint32_t count = pairs ? 2 : 4; /* registers */

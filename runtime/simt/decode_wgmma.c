@@ -58,12 +58,11 @@ static bool read_words(struct decoder *d, struct product *x)
     bool known = true;
     for (size_t k = 0; k < d->in->mod_count; k++) {
         const char *w = d->in->mods[k];
-        bool this = read_size(w, x);
+        bool this = read_size(w, x) || ONE_OF(w, ignored);
         if (x->type_count < 3 && simt_matrix_type(w, &x->types[x->type_count])) x->type_count++, this = true;
         if (!strcmp(w, "satfinite")) x->flags |= MATRIX_SATURATES, this = true;
         if (!strcmp(w, "popc")) x->popc = this = true;
         if (!strcmp(w, "and")) x->and = this = true;
-        for (size_t j = 0; j < sizeof ignored / sizeof *ignored; j++) this |= !strcmp(ignored[j], w);
         known &= this;
     }
     bool shape =
