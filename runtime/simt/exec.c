@@ -478,62 +478,89 @@ static bool has_host_memory(const struct simt_launch *l)
     return any;
 }
 
+/* What a launch asks for that no GPU has, for refuse; NULL: nothing. */
+static const char *find_excess(const struct simt_launch *l)
+{
+    for (int d = 0; d < 3; d++)
+        if (!l->grid[d] || !l->block[d] || l->block[d] > MAX_BLOCK_THREADS)
+            return "a launch needs at least one block of 1 to 1024 threads";
+    if ((uint64_t)l->block[0] * l->block[1] * l->block[2] > MAX_BLOCK_THREADS)
+        return "a block has at most 1024 threads";
+    if (l->dynamic_shared > 1u << 28) return "a block has not that much shared memory";
+    uint64_t plane = (uint64_t)l->grid[0] * l->grid[1];
+    if (plane > UINT64_MAX / l->grid[2] || plane * l->grid[2] > SIZE_MAX / 2) return "the grid has too many blocks";
+    return NULL;
+}
+
+/* How many clusters, of so many blocks, a host thread takes at once, and how many may have begun and not ended. */
+static void plan_workers(struct run *r, int members)
+{
+    const struct simt_launch *l = r->launch;
+    int threads = (int)(l->block[0] * l->block[1] * l->block[2]), host_threads = rt_thread_count();
+    uint64_t grain = r->left.end / ((uint64_t)host_threads * 16);
+    r->grain = grain < 1 ? 1 : grain > 1024 ? 1024 : grain;
+    r->worker_limit = simt_resident_blocks(l->function, threads, l->dynamic_shared) * host_threads / members;
+    if (r->worker_limit < host_threads) r->worker_limit = host_threads;
+    r->most_workers = simt_waiting_blocks(l->function, threads, l->dynamic_shared) / members;
+    if (r->most_workers < r->worker_limit) r->most_workers = r->worker_limit;
+    if (l->cooperative) r->worker_limit = r->most_workers; /* all of its blocks wait for each other */
+}
+
+/* What a run holds until release_memory. Else what there is no memory for, for refuse. */
+static const char *take_memory(struct run *r)
+{
+    if (r->program->uses_heap && !simt_heap_ready()) return "out of memory for the heap that the kernel's malloc uses";
+    r->returned = rt_calloc((size_t)rt_thread_count(), sizeof *r->returned);
+    if (!r->returned) return "out of host memory for a launch";
+    if (!r->launch->cooperative) return NULL;
+    if (simt_alloc(WORKSPACE, &r->workspace, NULL) != RT_OK)
+        return "out of memory for the barrier of a cooperative grid";
+    memset(simt_host(r->workspace), 0, WORKSPACE);
+    simt_wrote(r->workspace, WORKSPACE);
+    return NULL;
+}
+
+static void release_memory(struct run *r)
+{
+    while (r->workers) {
+        struct worker *next = r->workers->all;
+        worker_free(r->workers);
+        r->workers = next;
+    }
+    if (r->workspace) simt_free(r->workspace);
+    free(r->returned);
+    free(r->output.text);
+}
+
 bool simt_run(const struct simt_launch *l, struct simt_fault *fault)
 {
     const struct simt_function *f = l->function;
     pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    struct run r = {.launch = l, .program = f->program, .entry = f->code, .lock = &lock};
-    uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
-    memset(fault, 0, sizeof *fault);
-    for (int d = 0; d < 3; d++)
-        if (!l->grid[d] || !l->block[d] || l->block[d] > MAX_BLOCK_THREADS)
-            return refuse(fault, f->code, "a launch needs at least one block of 1 to 1024 threads");
-    if (threads > MAX_BLOCK_THREADS) return refuse(fault, f->code, "a block has at most 1024 threads");
-    if (l->dynamic_shared > 1u << 28) return refuse(fault, f->code, "a block has not that much shared memory");
-    uint64_t plane = (uint64_t)l->grid[0] * l->grid[1];
-    if (plane > UINT64_MAX / l->grid[2] || plane * l->grid[2] > SIZE_MAX / 2)
-        return refuse(fault, f->code, "the grid has too many blocks");
-    if (!take_cluster(&r, l)) return refuse(fault, f->code, "the grid cannot be cut into clusters of that size");
-    if (f->program->uses_heap && !simt_heap_ready())
-        return refuse(fault, f->code, "out of memory for the heap that the kernel's malloc uses");
-    unsigned members = r.cluster[0] * r.cluster[1] * r.cluster[2];
-    uint64_t blocks = r.left.end = plane * l->grid[2] / members;
-    r.fault_block = UINT64_MAX;
+    struct run r = {.launch = l, .program = f->program, .entry = f->code, .lock = &lock, .fault_block = UINT64_MAX};
     r.last_waiting = &r.first_waiting;
-    size_t host_threads = (size_t)rt_thread_count(), grain = blocks / (host_threads * 16);
-    r.grain = grain < 1 ? 1 : grain > 1024 ? 1024 : grain;
-    r.worker_limit = simt_resident_blocks(f, (int)threads, l->dynamic_shared) * (int)host_threads / (int)members;
-    if (r.worker_limit < (int)host_threads) r.worker_limit = (int)host_threads;
-    r.most_workers = simt_waiting_blocks(f, (int)threads, l->dynamic_shared) / (int)members;
-    if (r.most_workers < r.worker_limit) r.most_workers = r.worker_limit;
-    if (l->cooperative) r.worker_limit = r.most_workers; /* all of its blocks wait for each other */
-    r.returned = rt_calloc(host_threads, sizeof *r.returned);
-    if (!r.returned) return refuse(fault, f->code, "out of host memory for a launch");
-    if (l->cooperative && simt_alloc(WORKSPACE, &r.workspace, NULL) != RT_OK) {
-        free(r.returned);
-        return refuse(fault, f->code, "out of memory for the barrier of a cooperative grid");
+    memset(fault, 0, sizeof *fault);
+    const char *excess = find_excess(l);
+    if (!excess && !take_cluster(&r, l)) excess = "the grid cannot be cut into clusters of that size";
+    if (!excess) excess = take_memory(&r);
+    if (excess) {
+        release_memory(&r);
+        return refuse(fault, f->code, excess);
     }
-    if (l->cooperative) {
-        memset(simt_host(r.workspace), 0, WORKSPACE);
-        simt_wrote(r.workspace, WORKSPACE);
-    }
+    unsigned members = r.cluster[0] * r.cluster[1] * r.cluster[2];
+    uint64_t clusters = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2] / members;
+    r.left.end = clusters;
+    plan_workers(&r, (int)members);
     struct simt_observer *o = l->observer;
-    if (o && o->launch_start && !o->launch_start(o, l, &r.fault)) blocks = 0;
+    if (o && o->launch_start && !o->launch_start(o, l, &r.fault)) clusters = 0;
     /* What a cluster's blocks do to each other is seen where no code is generated. */
     bool closely = o && members > 1 && f->program->maps_shared;
-    if (blocks && !closely) r.jit = simt_jit_codes(f->program, f->code, l->block, o);
+    if (clusters && !closely) r.jit = simt_jit_codes(f->program, f->code, l->block, o);
     r.on_host = (r.jit.full || r.jit.last) && !o && has_host_memory(l);
-    rt_parallel_for(blocks < host_threads ? blocks : host_threads, 1, run_blocks, &r);
+    size_t host_threads = (size_t)rt_thread_count();
+    rt_parallel_for(clusters < host_threads ? clusters : host_threads, 1, run_blocks, &r);
     if (o && o->launch_end) o->launch_end(o, &r.fault);
-    while (r.workers) {
-        struct worker *next = r.workers->all;
-        worker_free(r.workers);
-        r.workers = next;
-    }
-    if (l->cooperative) simt_free(r.workspace);
-    free(r.returned);
     simt_output_flush(&r.output);
-    free(r.output.text);
+    release_memory(&r);
     *fault = r.fault;
     return r.fault.kind == SIMT_FAULT_NONE;
 }

@@ -108,7 +108,6 @@ static bool next_value(struct arguments *a, uint32_t size, uint64_t *value)
 struct conversion {
     char spec[64];
     size_t length;
-    int stars[2], star_count;
     bool wide;       /* l, ll, z, j, t */
     char short_kind; /* h or H for hh */
     char kind;
@@ -165,70 +164,61 @@ static void limit_numbers(struct conversion *c)
     }
 }
 
+/* Bytes of the argument that a conversion takes; 0: it is none. */
+static uint32_t argument_bytes(const struct conversion *c)
+{
+    if (!c->kind) return 0;
+    if (c->kind == 'c') return 4;
+    if (strchr("diuxXo", c->kind)) return c->wide ? 8 : 4;
+    return strchr("pseEfFgGaA", c->kind) ? 8 : 0;
+}
+
+static long long signed_of(const struct conversion *c, uint64_t v)
+{
+    return c->wide ? (long long)v : c->short_kind == 'h' ? (int16_t)v : c->short_kind == 'H' ? (int8_t)v : (int32_t)v;
+}
+
+static unsigned long long unsigned_of(const struct conversion *c, uint64_t v)
+{
+    return c->short_kind == 'h' ? (uint16_t)v : c->short_kind == 'H' ? (uint8_t)v : v;
+}
+
+static double real_of(uint64_t v)
+{
+    double x;
+    memcpy(&x, &v, sizeof x);
+    return isnan(x) ? NAN : x; /* the sign is the host's: a GPU's NaN of floats has none */
+}
+
 static bool print_conversion(struct text *t, struct arguments *a, struct conversion *c)
 {
     char field[MAX_FIELD + 512], string[MAX_FORMAT];
+    uint32_t bytes = argument_bytes(c);
     uint64_t v;
-    double x;
-    int n = 0;
+    int n;
     limit_numbers(c);
-    switch (c->kind) {
-    case 'd':
-    case 'i':
-        if (!next_value(a, c->wide ? 8 : 4, &v)) return false;
-        strcpy(c->spec + c->length, "lld");
-        n = snprintf(field, sizeof field, c->spec,
-                     c->wide                ? (long long)v
-                     : c->short_kind == 'h' ? (long long)(int16_t)v
-                     : c->short_kind == 'H' ? (long long)(int8_t)v
-                                            : (long long)(int32_t)v);
-        break;
-    case 'u':
-    case 'x':
-    case 'X':
-    case 'o':
-        if (!next_value(a, c->wide ? 8 : 4, &v)) return false;
-        if (c->short_kind) v &= c->short_kind == 'h' ? 0xffff : 0xff;
-        sprintf(c->spec + c->length, "ll%c", c->kind);
-        n = snprintf(field, sizeof field, c->spec, (unsigned long long)v);
-        break;
-    case 'c':
-        if (!next_value(a, 4, &v)) return false;
-        strcpy(c->spec + c->length, "c");
-        n = snprintf(field, sizeof field, c->spec, (int)(unsigned char)v);
-        break;
-    case 'p':
-        if (!next_value(a, 8, &v)) return false;
-        strcpy(c->spec + c->length, "p");
-        n = snprintf(field, sizeof field, c->spec, (void *)(uintptr_t)v);
-        break;
-    case 's':
-        if (!next_value(a, 8, &v)) return false;
-        if (!v)
-            strcpy(string, "(null)");
-        else if (!simt_lane_string(a->w, a->lane, v, string, sizeof string))
-            return false;
-        strcpy(c->spec + c->length, "s");
-        n = snprintf(field, sizeof field, c->spec, string);
-        break;
-    case 'e':
-    case 'E':
-    case 'f':
-    case 'F':
-    case 'g':
-    case 'G':
-    case 'a':
-    case 'A':
-        if (!next_value(a, 8, &v)) return false;
-        memcpy(&x, &v, 8);
-        if (isnan(x)) x = NAN; /* the sign is the host's: a GPU's NaN of floats has none */
-        sprintf(c->spec + c->length, "%c", c->kind);
-        n = snprintf(field, sizeof field, c->spec, x);
-        break;
-    default: /* as the device does: what is no conversion is printed as it stands */
+    if (!bytes) { /* as the device does: what is no conversion is printed as it stands */
         append(t, c->spec, c->length);
         if (c->kind) append(t, &c->kind, 1);
         return true;
+    }
+    if (!next_value(a, bytes, &v)) return false;
+    sprintf(c->spec + c->length, "%s%c", strchr("diuxXo", c->kind) ? "ll" : "", c->kind);
+    switch (c->kind) {
+    case 'd':
+    case 'i': n = snprintf(field, sizeof field, c->spec, signed_of(c, v)); break;
+    case 'u':
+    case 'x':
+    case 'X':
+    case 'o': n = snprintf(field, sizeof field, c->spec, unsigned_of(c, v)); break;
+    case 'c': n = snprintf(field, sizeof field, c->spec, (int)(unsigned char)v); break;
+    case 'p': n = snprintf(field, sizeof field, c->spec, (void *)(uintptr_t)v); break;
+    case 's':
+        strcpy(string, "(null)");
+        if (v && !simt_lane_string(a->w, a->lane, v, string, sizeof string)) return false;
+        n = snprintf(field, sizeof field, c->spec, string);
+        break;
+    default: n = snprintf(field, sizeof field, c->spec, real_of(v));
     }
     if (n > 0) append(t, field, (size_t)n < sizeof field ? (size_t)n : sizeof field - 1);
     return true;
