@@ -158,60 +158,47 @@ static void describe_scope(struct rt_report *out, const char *what, bool one_lin
         "use those of the device, such as atomicAdd or thread_scope_device");
 }
 
-void rt_describe_race(const struct rt_scene *x, const struct simt_report *r, struct rt_report *out, const char *what)
+/* A touch of what something that was begun earlier still reads or writes. */
+static void describe_under_way(const struct simt_report *r, struct rt_report *out, const char *what)
+{
+    static const char *const hints[] = {
+        [UNDER_WAY_COPY] = "cp.async is under way until its thread waits: __pipeline_wait_prior() or "
+                           "cp.async.wait_group is missing, with __syncthreads() behind it where other threads read",
+        [UNDER_WAY_FETCH] =
+            "cp.async reads its source until its thread waits: who writes there must come behind "
+            "__pipeline_wait_prior() or cp.async.wait_group, with __syncthreads() between where it is another thread",
+        [UNDER_WAY_BULK] =
+            "cp.async.bulk (st.async, red.async) is under way until the phase of its mbarrier is over: let each thread wait "
+            "for it (mbarrier.try_wait), or one, with __syncthreads() behind it; who copies to a "
+            "place again must come behind its readers",
+        [UNDER_WAY_PRODUCT] =
+            "tcgen05.mma reads its factors until the phase of an mbarrier is over at which a tcgen05.commit behind it "
+            "arrives: who writes there must have waited for it (mbarrier.try_wait), or come behind __syncthreads() "
+            "with one that has",
+        [UNDER_WAY_SUMS] =
+            "the sums of tcgen05.mma are there when the phase of the mbarrier is over that a tcgen05.commit behind it "
+            "arrives at: let each thread wait for it (mbarrier.try_wait), or one, with __syncthreads() behind it",
+        [UNDER_WAY_SOURCE] = "cp.async.bulk reads its source until it is waited for: cp.async.bulk.wait_group.read "
+                             "in the thread that began it is missing, with __syncthreads() behind it where other "
+                             "threads write",
+        [UNDER_WAY_LOAD] =
+            "cp.async.bulk reads its source until the phase of its mbarrier is over: who writes there "
+            "must have waited for it (mbarrier.try_wait), or come behind __syncthreads() with one that has",
+        [UNDER_WAY_STORE] = "cp.async.bulk writes to global memory until it is waited for: cp.async.bulk.wait_group "
+                            "(without .read) in the thread that began it is missing, with __syncthreads() behind "
+                            "it where other threads read"};
+    bool product = r->under_way == UNDER_WAY_PRODUCT || r->under_way == UNDER_WAY_SUMS;
+    bool reads = r->under_way == UNDER_WAY_SOURCE || r->under_way == UNDER_WAY_LOAD ||
+                 r->under_way == UNDER_WAY_FETCH || r->under_way == UNDER_WAY_PRODUCT;
+    snprintf(out->message, sizeof out->message, "%s %s in line %d while the %s begun here may still %s it", what,
+             rt_past_verb(&out->other), out->other.line, product ? "product" : "copy", reads ? "read" : "write");
+    snprintf(out->hint, sizeof out->hint, "%s", hints[r->under_way]);
+}
+
+/* Nothing orders the two. */
+static void describe_unordered(struct rt_report *out, const char *what, bool one_line)
 {
     const struct rt_party *a = &out->first, *b = &out->other;
-    if (r->under_way) {
-        static const char *const hints[] = {
-            [UNDER_WAY_COPY] =
-                "cp.async is under way until its thread waits: __pipeline_wait_prior() or "
-                "cp.async.wait_group is missing, with __syncthreads() behind it where other threads read",
-            [UNDER_WAY_FETCH] =
-                "cp.async reads its source until its thread waits: who writes there must come behind "
-                "__pipeline_wait_prior() or cp.async.wait_group, with __syncthreads() between where it is another thread",
-            [UNDER_WAY_BULK] =
-                "cp.async.bulk (st.async, red.async) is under way until the phase of its mbarrier is over: let each thread wait "
-                "for it (mbarrier.try_wait), or one, with __syncthreads() behind it; who copies to a "
-                "place again must come behind its readers",
-            [UNDER_WAY_PRODUCT] =
-                "tcgen05.mma reads its factors until the phase of an mbarrier is over at which a tcgen05.commit behind it "
-                "arrives: who writes there must have waited for it (mbarrier.try_wait), or come behind __syncthreads() "
-                "with one that has",
-            [UNDER_WAY_SUMS] =
-                "the sums of tcgen05.mma are there when the phase of the mbarrier is over that a tcgen05.commit behind it "
-                "arrives at: let each thread wait for it (mbarrier.try_wait), or one, with __syncthreads() behind it",
-            [UNDER_WAY_SOURCE] = "cp.async.bulk reads its source until it is waited for: cp.async.bulk.wait_group.read "
-                                 "in the thread that began it is missing, with __syncthreads() behind it where other "
-                                 "threads write",
-            [UNDER_WAY_LOAD] =
-                "cp.async.bulk reads its source until the phase of its mbarrier is over: who writes there "
-                "must have waited for it (mbarrier.try_wait), or come behind __syncthreads() with one that has",
-            [UNDER_WAY_STORE] =
-                "cp.async.bulk writes to global memory until it is waited for: cp.async.bulk.wait_group "
-                "(without .read) in the thread that began it is missing, with __syncthreads() behind "
-                "it where other threads read"};
-        bool reads = r->under_way == UNDER_WAY_SOURCE || r->under_way == UNDER_WAY_LOAD ||
-                     r->under_way == UNDER_WAY_FETCH || r->under_way == UNDER_WAY_PRODUCT;
-        snprintf(out->message, sizeof out->message, "%s %s in line %d while the %s begun here may still %s it", what,
-                 rt_past_verb(b), b->line,
-                 r->under_way == UNDER_WAY_PRODUCT || r->under_way == UNDER_WAY_SUMS ? "product" : "copy",
-                 reads ? "read" : "write");
-        snprintf(out->hint, sizeof out->hint, "%s", hints[r->under_way]);
-        return;
-    }
-    bool one_line = a->line == b->line && !strcmp(a->file, b->file);
-    if (r->of_block) {
-        describe_scope(out, what, one_line);
-        return;
-    }
-    char lines[80] = "";
-    if (!one_line && a->line < b->line) snprintf(lines, sizeof lines, " between lines %d and %d", a->line, b->line);
-    if (!one_line && a->line > b->line) snprintf(lines, sizeof lines, " between lines %d and %d", b->line, a->line);
-    if (!one_line && barrier_between(x, a, b)) {
-        int low = a->line < b->line ? a->line : b->line;
-        snprintf(lines, sizeof lines, " behind line %d, before the loop comes to line %d again",
-                 a->line + b->line - low, low);
-    }
     if (one_line && a->access == b->access)
         snprintf(out->message, sizeof out->message, "%s %s by several threads, with nothing that orders them", what,
                  rt_past_verb(a));
@@ -220,8 +207,35 @@ void rt_describe_race(const struct rt_scene *x, const struct simt_report *r, str
                  what, rt_past_verb(a), rt_past_verb(b));
     else
         snprintf(out->message, sizeof out->message,
-                 "%s %s here and %s in line %d by another thread, with nothing that "
-                 "orders them",
-                 what, rt_past_verb(a), rt_past_verb(b), b->line);
-    advise_race(r, out, one_line, one_line ? " between reading and writing" : lines);
+                 "%s %s here and %s in line %d by another thread, with nothing that orders them", what, rt_past_verb(a),
+                 rt_past_verb(b), b->line);
+}
+
+/* Where a barrier between two lines would stand, as the hint goes on; "" where they have one number in two files. */
+static void tell_place(const struct rt_scene *x, const struct rt_party *a, const struct rt_party *b, char *out,
+                       size_t size)
+{
+    int low = a->line < b->line ? a->line : b->line, high = a->line + b->line - low;
+    if (barrier_between(x, a, b))
+        snprintf(out, size, " behind line %d, before the loop comes to line %d again", high, low);
+    else if (low < high)
+        snprintf(out, size, " between lines %d and %d", low, high);
+    else
+        *out = '\0';
+}
+
+void rt_describe_race(const struct rt_scene *x, const struct simt_report *r, struct rt_report *out, const char *what)
+{
+    const struct rt_party *a = &out->first, *b = &out->other;
+    bool one_line = a->line == b->line && !strcmp(a->file, b->file);
+    char where[80] = " between reading and writing";
+    if (r->under_way) {
+        describe_under_way(r, out, what);
+    } else if (r->of_block) {
+        describe_scope(out, what, one_line);
+    } else {
+        describe_unordered(out, what, one_line);
+        if (!one_line) tell_place(x, a, b, where, sizeof where);
+        advise_race(r, out, one_line, where);
+    }
 }
