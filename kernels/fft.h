@@ -110,10 +110,15 @@ static inline struct rt_complex kn_root(const struct kn_roots *r, int64_t k)
     return (struct rt_complex){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
 
-/* n numbers of a complex dtype: `by` exp(-2 pi i (first + k step) / circle) or, `back`, its conjugate times `by`, for k
- * from 0 on. The places are from 0 to the circle. */
-enum rt_status kn_fft_turns(int64_t circle, int64_t first, int64_t step, bool back, struct rt_complex by,
-                            enum rt_dtype t, void *to, int64_t n, struct rt_error *e);
+/* Places on a circle of so many steps, from 0 to the circle: exp(-2 pi i (first + k step) / circle) or, `back`, the
+ * conjugates, for k from 0 on. */
+struct kn_turns {
+    int64_t circle, first, step, count;
+    bool back;
+};
+/* These as numbers of a complex dtype, times `by`. */
+enum rt_status kn_fft_turns(const struct kn_turns *turns, struct rt_complex by, enum rt_dtype t, void *to,
+                            struct rt_error *e);
 
 /* Bytes of the real part of a complex dtype. */
 static inline size_t kn_real_size(enum rt_dtype t)

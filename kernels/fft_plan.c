@@ -40,16 +40,16 @@ void kn_roots_free(struct kn_roots *r)
     *r = (struct kn_roots){0};
 }
 
-enum rt_status kn_fft_turns(int64_t circle, int64_t first, int64_t step, bool back, struct rt_complex by,
-                            enum rt_dtype t, void *to, int64_t n, struct rt_error *e)
+enum rt_status kn_fft_turns(const struct kn_turns *turns, struct rt_complex by, enum rt_dtype t, void *to,
+                            struct rt_error *e)
 {
     struct kn_roots roots;
-    enum rt_status status = kn_roots_make(circle, &roots, e);
+    enum rt_status status = kn_roots_make(turns->circle, &roots, e);
     if (status != RT_OK) return status;
-    for (int64_t i = 0, fine = first, coarse = 0; i < n; i++, fine += step) {
+    for (int64_t i = 0, fine = turns->first, coarse = 0; i < turns->count; i++, fine += turns->step) {
         for (; fine >= roots.step; coarse++) fine -= roots.step;
         const struct rt_complex a = roots.coarse[coarse], b = roots.fine[fine];
-        const double re = a.re * b.re - a.im * b.im, im = (a.re * b.im + a.im * b.re) * (back ? -1 : 1);
+        const double re = a.re * b.re - a.im * b.im, im = (a.re * b.im + a.im * b.re) * (turns->back ? -1 : 1);
         kn_put_real(t, to, 2 * i, re * by.re - im * by.im);
         kn_put_real(t, to, 2 * i + 1, re * by.im + im * by.re);
     }

@@ -70,12 +70,18 @@ static inline bool kn_quantile_reaches_ends(const struct kn_quantile_rule *r)
 {
     return r->low == 1 && r->high == 1;
 }
-/* Quantiles (q from 0 to 1) over axes as in kn_reduce, floating as kn_floating_dtype says,
- * for a function called `what`; `list`: the result's first axis is that of the q's, else there is one. NaN where there
- * is one. RT_INVALID for nothing. */
-enum rt_status kn_quantile(const struct rt_array *a, const char *what, unsigned axes, bool keepdims, const double *q,
-                           int64_t count, bool list, enum kn_quantile_method method, struct rt_array *out,
-                           struct rt_error *e);
+/* Which quantiles, for a function called `what`. */
+struct kn_quantiles {
+    const char *what;
+    const double *q; /* from 0 to 1 */
+    int64_t count;
+    bool list; /* the result's first axis is that of the q's; else there is one */
+    enum kn_quantile_method method;
+};
+/* Quantiles over axes as in kn_reduce, floating as kn_floating_dtype says. NaN where there is one. RT_INVALID for
+ * nothing. */
+enum rt_status kn_quantile(const struct rt_array *a, const struct kn_quantiles *x, unsigned axes, bool keepdims,
+                           struct rt_array *out, struct rt_error *e);
 /* The quantile of all elements of a small array of float32 or float64, as kn_small_reduction. */
 bool kn_small_quantile(const struct rt_array *a, double q, enum kn_quantile_method method, void *element);
 

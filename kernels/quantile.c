@@ -150,18 +150,18 @@ static void choose_parts(struct quantile *x, const struct rt_array *sorted, doub
 
 #define TOGETHER 4 /* quantiles whose kernels are made together */
 
-/* Writes quantiles of sorted rows into `flat`, along its first axis. */
-static enum rt_status write_some(const struct rt_array *sorted, const double *q, int count,
-                                 enum kn_quantile_method method, const struct rt_array *flat, int64_t first,
-                                 struct rt_error *e)
+/* Writes quantiles of sorted rows, from the first-th on and TOGETHER at most, into `flat`, along its first axis. */
+static enum rt_status write_some(const struct rt_array *sorted, const struct kn_quantiles *x, int64_t first,
+                                 const struct rt_array *flat, struct rt_error *e)
 {
+    const int count = x->count - first < TOGETHER ? (int)(x->count - first) : TOGETHER;
     struct quantile *all = rt_calloc((size_t)count, sizeof *all);
     const struct kn_program *programs[TOGETHER];
     const struct rt_array *places[TOGETHER];
     enum rt_status status = RT_OK;
     if (!all) return rt_fail(e, RT_NOMEM, "out of memory for quantiles");
     for (int i = 0; i < count && status == RT_OK; i++) {
-        choose_parts(&all[i], sorted, q[i], method, e);
+        choose_parts(&all[i], sorted, x->q[first + i], x->method, e);
         programs[i] = &all[i].b.p;
         places[i] = &all[i].place;
         status = all[i].b.status;
@@ -177,15 +177,14 @@ static enum rt_status write_some(const struct rt_array *sorted, const double *q,
     return status;
 }
 
-static enum rt_status write_quantiles(const struct rt_array *sorted, const double *q, int64_t count,
-                                      enum kn_quantile_method method, const struct rt_array *out, struct rt_error *e)
+static enum rt_status write_quantiles(const struct rt_array *sorted, const struct kn_quantiles *x,
+                                      const struct rt_array *out, struct rt_error *e)
 {
     struct rt_array flat = {0};
-    int64_t shape[RT_MAX_DIMS + 1] = {count};
+    int64_t shape[RT_MAX_DIMS + 1] = {x->count};
     for (int i = 0; i + 1 < sorted->ndim; i++) shape[i + 1] = sorted->shape[i];
     enum rt_status status = rt_array_reshape(out, sorted->ndim, shape, &flat, e);
-    for (int64_t i = 0; i < count && status == RT_OK; i += TOGETHER)
-        status = write_some(sorted, q + i, count - i < TOGETHER ? (int)(count - i) : TOGETHER, method, &flat, i, e);
+    for (int64_t i = 0; i < x->count && status == RT_OK; i += TOGETHER) status = write_some(sorted, x, i, &flat, e);
     rt_array_release(&flat);
     return status;
 }
@@ -229,14 +228,14 @@ static int by_place(const void *a, const void *b)
 }
 
 /* Rows of n elements in order, as far as quantiles look at them: where each lies, its neighbour, and the last. */
-static enum rt_status sort_for(const struct rt_array *rows, const double *q, int64_t count,
-                               enum kn_quantile_method method, struct rt_array *sorted, struct rt_error *e)
+static enum rt_status sort_for(const struct rt_array *rows, const struct kn_quantiles *x, struct rt_array *sorted,
+                               struct rt_error *e)
 {
     int64_t n = rows->shape[rows->ndim - 1], wanted = 0;
-    int64_t *places = rt_alloc((size_t)(2 * count + 1) * sizeof *places);
-    if (!places) return rt_fail(e, RT_NOMEM, "out of memory for %lld quantiles", (long long)count);
-    for (int64_t i = 0; i < count; i++) {
-        int64_t at = (int64_t)place_of(method, q[i], n);
+    int64_t *places = rt_alloc((size_t)(2 * x->count + 1) * sizeof *places);
+    if (!places) return rt_fail(e, RT_NOMEM, "out of memory for %lld quantiles", (long long)x->count);
+    for (int64_t i = 0; i < x->count; i++) {
+        int64_t at = (int64_t)place_of(x->method, x->q[i], n);
         places[wanted++] = at;
         places[wanted++] = at + 1 < n ? at + 1 : at;
     }
@@ -247,31 +246,39 @@ static enum rt_status sort_for(const struct rt_array *rows, const double *q, int
     return status;
 }
 
-enum rt_status kn_quantile(const struct rt_array *a, const char *what, unsigned axes, bool keepdims, const double *q,
-                           int64_t count, bool list, enum kn_quantile_method method, struct rt_array *out,
-                           struct rt_error *e)
+static enum rt_status check_quantiles(const struct rt_array *a, const struct kn_quantiles *x, unsigned axes,
+                                      struct rt_error *e)
 {
-    struct rt_array rows = {0}, sorted = {0};
-    int64_t shape[RT_MAX_DIMS + 1] = {count};
-    unsigned all = (1u << a->ndim) - 1;
-    int ndim;
-    memset(out, 0, sizeof *out);
+    const unsigned all = (1u << a->ndim) - 1;
     enum rt_status status = rt_array_alive(a, e);
-    if (status == RT_OK) status = kn_check_real(a, what, e);
+    if (status == RT_OK) status = kn_check_real(a, x->what, e);
     if (status != RT_OK) return status;
     if (axes != KN_ALL_AXES && axes & ~all)
-        return rt_fail(e, RT_INVALID, "%s: there is no axis %d, the array has %d", what,
+        return rt_fail(e, RT_INVALID, "%s: there is no axis %d, the array has %d", x->what,
                        32 - __builtin_clz(axes & ~all), a->ndim);
-    axes &= all;
-    for (int64_t i = 0; i < count; i++)
-        if (!(q[i] >= 0 && q[i] <= 1)) return rt_fail(e, RT_INVALID, "a quantile is from 0 to 1, not %.17g", q[i]);
-    if (kn_reduced_length(a, axes) == 0) return rt_fail(e, RT_INVALID, "%s of no elements has no value", what);
-    kn_reduced_shape(a, axes, keepdims, &ndim, shape + list);
+    for (int64_t i = 0; i < x->count; i++)
+        if (!(x->q[i] >= 0 && x->q[i] <= 1))
+            return rt_fail(e, RT_INVALID, "a quantile is from 0 to 1, not %.17g", x->q[i]);
+    if (kn_reduced_length(a, axes & all) == 0) return rt_fail(e, RT_INVALID, "%s of no elements has no value", x->what);
+    return RT_OK;
+}
+
+enum rt_status kn_quantile(const struct rt_array *a, const struct kn_quantiles *x, unsigned axes, bool keepdims,
+                           struct rt_array *out, struct rt_error *e)
+{
+    struct rt_array rows = {0}, sorted = {0};
+    int64_t shape[RT_MAX_DIMS + 1] = {x->count};
+    int ndim;
+    memset(out, 0, sizeof *out);
+    enum rt_status status = check_quantiles(a, x, axes, e);
+    if (status != RT_OK) return status;
+    axes &= (1u << a->ndim) - 1;
+    kn_reduced_shape(a, axes, keepdims, &ndim, shape + x->list);
     status = make_rows(a, axes, &rows, e);
-    if (status == RT_OK) status = sort_for(&rows, q, count, method, &sorted, e);
+    if (status == RT_OK) status = sort_for(&rows, x, &sorted, e);
     if (status == RT_OK)
-        status = rt_array_new(rt_array_device(a), kn_floating_dtype(a->dtype), ndim + list, shape, out, e);
-    if (status == RT_OK && rt_array_size(out) > 0) status = write_quantiles(&sorted, q, count, method, out, e);
+        status = rt_array_new(rt_array_device(a), kn_floating_dtype(a->dtype), ndim + x->list, shape, out, e);
+    if (status == RT_OK && rt_array_size(out) > 0) status = write_quantiles(&sorted, x, out, e);
     rt_array_release(&rows);
     rt_array_release(&sorted);
     if (status != RT_OK) rt_array_release(out);

@@ -181,8 +181,14 @@ static enum rt_status sort_rows(struct kn_csr *a, struct rt_error *e)
     if (!row) return rt_fail(e, RT_NOMEM, "out of memory: %" PRId64 " bytes for a sparse matrix", n * 4);
     for (int64_t r = 0; r < a->rows; r++)
         for (int64_t i = starts[r]; i < starts[r + 1]; i++) row[i] = (int32_t)r;
-    enum rt_status status = kn_csr_sort(kn_csr_device(a), a->data.dtype, a->rows, a->columns, n, row,
-                                        rt_array_host(&a->indices), rt_array_host(&a->data), &sorted, e);
+    const struct kn_triples t = {.rows = a->rows,
+                                 .columns = a->columns,
+                                 .count = n,
+                                 .dtype = a->data.dtype,
+                                 .row = row,
+                                 .column = rt_array_host(&a->indices),
+                                 .data = rt_array_host(&a->data)};
+    enum rt_status status = kn_csr_sort(&t, kn_csr_device(a), &sorted, e);
     free(row);
     if (status != RT_OK) return status;
     kn_csr_release(a);
@@ -239,8 +245,8 @@ enum rt_status kn_csr_from_triples(int64_t rows, int64_t columns, const struct r
     if (status == RT_OK) status = bring(data, dtype, cpu, &values, e);
     if (status == RT_OK) status = read_places(row, "rows", base, rows, "rows", &r, e);
     if (status == RT_OK) status = read_places(column, "columns", base, columns, "columns", &c, e);
-    if (status == RT_OK)
-        status = kn_csr_sort(rt_array_device(data), dtype, rows, columns, count, r, c, rt_array_host(&values), out, e);
+    const struct kn_triples t = {rows, columns, count, dtype, r, c, status == RT_OK ? rt_array_host(&values) : NULL};
+    if (status == RT_OK) status = kn_csr_sort(&t, rt_array_device(data), out, e);
     if (status == RT_OK) status = kn_csr_settle(out, rt_array_device(data), e);
     if (status != RT_OK) kn_csr_release(out);
     free(r);

@@ -66,10 +66,15 @@ enum rt_status kn_csr_read(const struct kn_csr *a, enum rt_dtype dtype, struct k
 enum rt_status kn_csr_new(struct rt_device *d, enum rt_dtype dtype, int64_t rows, int64_t columns, int64_t count,
                           struct kn_csr *out, struct rt_error *e);
 enum rt_status kn_csr_settle(struct kn_csr *a, struct rt_device *d, struct rt_error *e);
-/* Triples on the host, from 0 and in range, with a row for each element. */
-enum rt_status kn_csr_sort(struct rt_device *d, enum rt_dtype dtype, int64_t rows, int64_t columns, int64_t count,
-                           const int32_t *row, const int32_t *column, const void *data, struct kn_csr *out,
-                           struct rt_error *e);
+/* Elements on the host in any order, each with its place, from 0 and in range. Those of one place are added up. */
+struct kn_triples {
+    int64_t rows, columns, count;
+    enum rt_dtype dtype;
+    const int32_t *row, *column;
+    const void *data;
+};
+/* A matrix for the device d, which kn_csr_settle brings there. */
+enum rt_status kn_csr_sort(const struct kn_triples *t, struct rt_device *d, struct kn_csr *out, struct rt_error *e);
 
 /* a times x, contiguous (columns, n) of a's dtype, to `out` (rows, n). */
 void kn_csr_matmul_host(const struct kn_csr *a, const struct rt_array *x, int64_t n, const struct rt_array *out);

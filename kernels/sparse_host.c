@@ -106,21 +106,30 @@ void kn_csr_scatter_host(const struct kn_csr *a, const struct rt_array *out)
 
 /* ---- sorting ---- */
 
+/* Elements with one of their two places as the key, of 4 or 8 bytes. */
+struct keyed {
+    int64_t count, keys;
+    const int32_t *key, *other;
+    const void *value;
+    size_t size;
+};
+
 /* Elements by their key, those of one key in their order: starts (keys + 1), and for each element its other place and
  * its value. */
-static void sort_by_key(int64_t count, const int32_t *key, const int32_t *other, const void *value, size_t size,
-                        int64_t keys, int64_t *starts, int32_t *others, void *values)
+static void sort_by_key(const struct keyed *x, int64_t *starts, int32_t *others, void *values)
 {
+    const int64_t count = x->count, keys = x->keys;
+    const int32_t *key = x->key, *other = x->other;
     memset(starts, 0, (size_t)(keys + 1) * sizeof *starts);
     for (int64_t i = 0; i < count; i++) starts[key[i] + 1]++;
     for (int64_t k = 0; k < keys; k++) starts[k + 1] += starts[k];
     for (int64_t i = 0; i < count; i++) {
         int64_t to = starts[key[i]]++;
         others[to] = other[i];
-        if (size == 4)
-            ((uint32_t *)values)[to] = ((const uint32_t *)value)[i];
+        if (x->size == 4)
+            ((uint32_t *)values)[to] = ((const uint32_t *)x->value)[i];
         else
-            ((uint64_t *)values)[to] = ((const uint64_t *)value)[i];
+            ((uint64_t *)values)[to] = ((const uint64_t *)x->value)[i];
     }
     memmove(starts + 1, starts, (size_t)keys * sizeof *starts); /* they had moved to where the next one starts */
     starts[0] = 0;
@@ -177,24 +186,23 @@ static enum rt_status shorten(struct kn_csr *a, int64_t count, struct rt_error *
 }
 
 /* By columns and then, in that order, by rows. */
-enum rt_status kn_csr_sort(struct rt_device *d, enum rt_dtype dtype, int64_t rows, int64_t columns, int64_t count,
-                           const int32_t *row, const int32_t *column, const void *data, struct kn_csr *out,
-                           struct rt_error *e)
+enum rt_status kn_csr_sort(const struct kn_triples *t, struct rt_device *d, struct kn_csr *out, struct rt_error *e)
 {
-    size_t size = rt_dtypes[dtype].size, n = (size_t)count + 1;
-    int64_t *starts = rt_alloc((size_t)(columns + 1) * sizeof *starts);
+    size_t size = rt_dtypes[t->dtype].size, n = (size_t)t->count + 1;
+    int64_t *starts = rt_alloc((size_t)(t->columns + 1) * sizeof *starts);
     int32_t *r = rt_alloc(n * sizeof *r), *c = rt_alloc(n * sizeof *c);
     void *values = rt_alloc(n * size);
     memset(out, 0, sizeof *out);
     enum rt_status status = RT_OK;
     if (!starts || !r || !c || !values)
-        status = rt_fail(e, RT_NOMEM, "out of memory for sorting %" PRId64 " elements of a sparse matrix", count);
-    if (status == RT_OK) status = kn_csr_new(d, dtype, rows, columns, count, out, e);
+        status = rt_fail(e, RT_NOMEM, "out of memory for sorting %" PRId64 " elements of a sparse matrix", t->count);
+    if (status == RT_OK) status = kn_csr_new(d, t->dtype, t->rows, t->columns, t->count, out, e);
     if (status == RT_OK) {
-        sort_by_key(count, column, row, data, size, columns, starts, r, values);
-        spread(starts, columns, c);
-        sort_by_key(count, r, c, values, size, rows, rt_array_host(&out->starts), rt_array_host(&out->indices),
-                    rt_array_host(&out->data));
+        const struct keyed by_column = {t->count, t->columns, t->column, t->row, t->data, size};
+        const struct keyed by_row = {t->count, t->rows, r, c, values, size};
+        sort_by_key(&by_column, starts, r, values);
+        spread(starts, t->columns, c);
+        sort_by_key(&by_row, rt_array_host(&out->starts), rt_array_host(&out->indices), rt_array_host(&out->data));
         status = shorten(out, add_twins(out), e);
     }
     if (status != RT_OK) kn_csr_release(out);
@@ -218,8 +226,8 @@ enum rt_status kn_csr_transpose(const struct kn_csr *a, struct kn_csr *out, stru
     if (status == RT_OK) status = kn_csr_new(kn_csr_device(a), h.dtype, h.columns, h.rows, count, out, e);
     if (status == RT_OK && row) {
         spread(h.starts, h.rows, row);
-        sort_by_key(count, h.indices, row, h.data, rt_dtypes[h.dtype].size, h.columns, rt_array_host(&out->starts),
-                    rt_array_host(&out->indices), rt_array_host(&out->data));
+        const struct keyed by_column = {count, h.columns, h.indices, row, h.data, rt_dtypes[h.dtype].size};
+        sort_by_key(&by_column, rt_array_host(&out->starts), rt_array_host(&out->indices), rt_array_host(&out->data));
         status = kn_csr_settle(out, kn_csr_device(a), e);
     }
     free(row);

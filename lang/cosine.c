@@ -49,16 +49,9 @@ static double size_of(const struct transform *t, int64_t i, bool behind)
     return 1;
 }
 
-/* Where the factors are on a circle of so many steps: exp(-2 pi i (first + k step) / circle) or, `back`, the
- * conjugates.
- */
-struct turns {
-    int64_t circle, first, step, count;
-    bool back;
-};
-
-/* Pushes these along one axis, of their sizes, times `by`. */
-static int push_factors(lua_State *L, const struct transform *t, struct turns turns, bool behind, struct rt_complex by)
+/* Pushes factors along one axis: their places on the circle, of their sizes, times `by`. */
+static int push_factors(lua_State *L, const struct transform *t, struct kn_turns turns, bool behind,
+                        struct rt_complex by)
 {
     enum rt_dtype dtype = rt_complex_of(t->real);
     size_t bytes = rt_dtypes[dtype].size;
@@ -66,8 +59,7 @@ static int push_factors(lua_State *L, const struct transform *t, struct turns tu
     int at = lua_gettop(L);
     lg_check(L, rt_array_new(t->device, dtype, 1, &turns.count, out, lg_error_box(L)));
     char *factors = lua_newuserdatauv(L, (size_t)turns.count * bytes, 0);
-    lg_check(L, kn_fft_turns(turns.circle, turns.first, turns.step, turns.back, by, dtype, factors, turns.count,
-                             lg_error_box(L)));
+    lg_check(L, kn_fft_turns(&turns, by, dtype, factors, lg_error_box(L)));
     const int64_t ends[] = {0, turns.count - 1};
     for (int i = 0; i < 2 && ends[i] >= i; i++) {
         char *end = factors + (size_t)ends[i] * bytes;
@@ -108,7 +100,7 @@ static int push_moved(lua_State *L, int x)
 }
 
 /* The real parts of the products, by which a factor 2i makes the imaginary parts of sines. */
-static int push_results(lua_State *L, const struct transform *t, int x, int take, struct turns turns)
+static int push_results(lua_State *L, const struct transform *t, int x, int take, struct kn_turns turns)
 {
     double twice = 2 * scale_of(t);
     struct rt_complex by = {t->kind.sine ? 0 : twice, t->kind.sine ? twice : 0};
@@ -120,7 +112,7 @@ static int push_results(lua_State *L, const struct transform *t, int x, int take
 /* Type 1: the transform of real numbers, of which the first half is all that is taken. */
 static int push_even(lua_State *L, const struct transform *t, int x)
 {
-    struct turns none = {.circle = 1, .count = t->n};
+    struct kn_turns none = {.circle = 1, .count = t->n};
     if (t->kind.sine) {
         x = push_moved(L, x);
     } else {
@@ -140,7 +132,7 @@ static int push_of_mixed(lua_State *L, const struct transform *t, int x)
     int first = push_slice(L, x, 0, n - odd, 2), second = push_slice(L, x, 2 * odd - 1, odd, -2);
     if (sine) second = lg_step(L, "neg", "v", second);
     int half = lg_step(L, "gpu.fft.rfft", "vii", push_joined(L, first, second), n, (int64_t)-1);
-    struct turns turns = {.circle = 4 * n, .step = 1, .count = n / 2 + 1};
+    struct kn_turns turns = {.circle = 4 * n, .step = 1, .count = n / 2 + 1};
     int factors = push_factors(L, t, turns, true, (struct rt_complex){2 * scale_of(t), 0});
     int turned = lg_step(L, "mul", "vv", half, factors);
     lg_check_array(L, turned); /* once */
@@ -157,7 +149,7 @@ static int push_to_mixed(lua_State *L, const struct transform *t, int x)
 {
     const bool sine = t->kind.sine;
     const int64_t n = t->n, odd = n / 2;
-    struct turns turns = {.circle = 4 * n, .step = 1, .count = n / 2 + 1, .back = true};
+    struct kn_turns turns = {.circle = 4 * n, .step = 1, .count = n / 2 + 1, .back = true};
     int front = push_slice(L, x, sine ? n - 1 : 0, n / 2 + 1, sine ? -1 : 1);
     int back = push_slice(L, x, sine ? 0 : n - 1, n / 2, sine ? 1 : -1);
     back = push_moved(L, lg_step(L, "neg", "v", back));
@@ -175,8 +167,8 @@ static int push_to_mixed(lua_State *L, const struct transform *t, int x)
 /* Type 4: turned before and after. */
 static int push_turned(lua_State *L, const struct transform *t, int x)
 {
-    struct turns before = {.circle = 4 * t->n, .step = 1, .count = t->n};
-    struct turns after = {.circle = 8 * t->n, .first = 1, .step = 2, .count = t->n};
+    struct kn_turns before = {.circle = 4 * t->n, .step = 1, .count = t->n};
+    struct kn_turns after = {.circle = 8 * t->n, .first = 1, .step = 2, .count = t->n};
     int factors = push_factors(L, t, before, false, (struct rt_complex){1, 0});
     int whole = lg_step(L, "gpu.fft.fft", "vii", lg_step(L, "mul", "vv", x, factors), length_of(t), (int64_t)-1);
     return push_results(L, t, whole, 0, after);

@@ -22,14 +22,15 @@ enum kn_quantile_method lg_check_quantile(lua_State *L, const char *what, bool w
 }
 
 /* The q's at idx, a number or a list or array of numbers, as doubles; pushes what keeps them. */
-static const double *push_quantiles(lua_State *L, int idx, int64_t *count, bool *list)
+static void push_quantiles(lua_State *L, int idx, struct kn_quantiles *x)
 {
-    *list = !lua_isnumber(L, idx);
-    *count = 1;
-    if (!*list) {
+    x->list = !lua_isnumber(L, idx);
+    x->count = 1;
+    if (!x->list) {
         double *q = lua_newuserdatauv(L, sizeof *q, 0);
         *q = lua_tonumber(L, idx);
-        return q;
+        x->q = q;
+        return;
     }
     if (!lua_istable(L, idx) && !lg_test_array(L, idx))
         luaL_argerror(L, idx,
@@ -42,25 +43,24 @@ static const double *push_quantiles(lua_State *L, int idx, int64_t *count, bool 
     if (a->ndim != 1) luaL_error(L, "quantiles are a number or a list of numbers, not an array of %d axes", a->ndim);
     struct rt_array *wide = lg_new_array(L);
     lg_check(L, kn_convert(a, RT_FLOAT64, rt_array_device(a), wide, lg_error_box(L)));
-    *count = wide->shape[0];
-    return lg_push_host_copy(L, wide);
+    x->count = wide->shape[0];
+    x->q = lg_push_host_copy(L, wide);
 }
 
 /* The axes are at idx. */
-static int quantiles(lua_State *L, const char *what, int idx, const double *q, int64_t count, bool list,
-                     enum kn_quantile_method method)
+static int quantiles(lua_State *L, int idx, const struct kn_quantiles *x)
 {
     struct lg_reduction r;
     const struct rt_array *a = lg_check_array(L, 1);
     _Alignas(16) char element[RT_ELEMENT];
     lg_check_reduction(L, idx, a->ndim, NULL, &r);
-    if (r.value && !list && kn_small_quantile(a, *q, method, element)) {
+    if (r.value && !x->list && kn_small_quantile(a, *x->q, x->method, element)) {
         lg_push_scalar(L, a->dtype, element);
         return 1;
     }
     struct rt_array *out = lg_new_array(L);
-    lg_check(L, kn_quantile(a, what, r.axes, r.keepdims, q, count, list, method, out, lg_error_box(L)));
-    return r.value && !list ? lg_push_number_of(L) : 1;
+    lg_check(L, kn_quantile(a, x, r.axes, r.keepdims, out, lg_error_box(L)));
+    return r.value && !x->list ? lg_push_number_of(L) : 1;
 }
 
 /* ---- with weights ---- */
@@ -117,8 +117,9 @@ static int push_reached(lua_State *L, const struct weighed *w, double q)
 }
 
 /* The quantiles of the array at 1 with the axes at 3 and the weights at 6. */
-static int weighted_quantiles(lua_State *L, const char *what, const double *q, int64_t count, bool list)
+static int weighted_quantiles(lua_State *L, const struct kn_quantiles *x)
 {
+    const char *what = x->what;
     struct lg_reduction r = {0};
     const struct rt_array *a = lg_check_array(L, 1);
     lg_check(L, kn_check_real(a, what, lg_error_box(L)));
@@ -134,13 +135,14 @@ static int weighted_quantiles(lua_State *L, const char *what, const double *q, i
     kn_reduced_shape(a, r.axes, r.keepdims, &ndim, shape);
     lua_newtable(L);
     const int results = lua_gettop(L);
-    for (int64_t i = 0; i < count; i++) {
-        if (!(q[i] >= 0 && q[i] <= 1)) return luaL_error(L, "%s: q is from 0 to 1, not %f", what, q[i]);
-        lg_push_reshaped(L, lg_step(L, "to", "vs", push_reached(L, &w, q[i]), dtype), ndim, shape);
+    for (int64_t i = 0; i < x->count; i++) {
+        const double q = x->q[i];
+        if (!(q >= 0 && q <= 1)) return luaL_error(L, "%s: q is from 0 to 1, not %f", what, q);
+        lg_push_reshaped(L, lg_step(L, "to", "vs", push_reached(L, &w, q), dtype), ndim, shape);
         lua_rawseti(L, results, i + 1);
         lua_settop(L, results);
     }
-    if (list) {
+    if (x->list) {
         lg_step(L, "gpu.stack", "v", results);
         return 1;
     }
@@ -153,20 +155,17 @@ static int weighted_quantiles(lua_State *L, const char *what, const double *q, i
 static int quantile(lua_State *L)
 {
     if (lg_out(L, "quantile")) return 1;
-    int64_t count;
-    bool list;
     lg_check_array(L, 1);
-    enum kn_quantile_method method = lg_check_quantile(L, "quantile", true);
-    const double *q = push_quantiles(L, 2, &count, &list);
-    if (!lua_isnil(L, 6)) return weighted_quantiles(L, "quantile", q, count, list);
-    return quantiles(L, "quantile", 3, q, count, list, method);
+    struct kn_quantiles x = {.what = "quantile", .method = lg_check_quantile(L, "quantile", true)};
+    push_quantiles(L, 2, &x);
+    return lua_isnil(L, 6) ? quantiles(L, 3, &x) : weighted_quantiles(L, &x);
 }
 
 static int median(lua_State *L)
 {
     if (lg_out(L, "median")) return 1;
     const double half = 0.5;
-    return quantiles(L, "median", 2, &half, 1, false, KN_LINEAR);
+    return quantiles(L, 2, &(struct kn_quantiles){"median", &half, 1, false, KN_LINEAR});
 }
 
 /* quantile with q in parts of a hundred. */

@@ -85,7 +85,7 @@ static enum rt_status call(int which, const struct rt_array *a, struct rt_array 
     case 3: return kn_unique(a, &out[0], NULL, &out[1], e);
     case 4: return kn_bincount(a, 5, &out[0], e);
     case 5: return kn_histogram(a, &out[2], &out[0], e);
-    case 6: return kn_quantile(a, "quantile", 2, true, q, 2, true, KN_LINEAR, &out[0], e);
+    case 6: return kn_quantile(a, &(struct kn_quantiles){"quantile", q, 2, true, KN_LINEAR}, 2, true, &out[0], e);
     case 7: return statistic(a, KN_DEVIATION, 2, 1, &out[0], e);
     case 8: return statistic(a, KN_NORM, 1, 3, &out[0], e);
     default: return statistic(a, KN_LOGSUMEXP, KN_ALL_AXES, 0, &out[0], e);
