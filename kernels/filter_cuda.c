@@ -32,12 +32,12 @@ static const char run_text[] =
 static const char advance_text[] =
     "for (long long row = (long long)blockIdx.x * 256 + threadIdx.x; row < p.rows; row += (long long)gridDim.x * 256) {\n"
     "double z[N];\n"
-    "UNROLL for (int k = 0; k < N; k++) z[k] = p.out[k * p.rows + row];\n"
+    "UNROLL for (int k = 0; k < N; k++) z[k] = p.first[k * p.rows + row];\n"
     "for (long long item = row; item < p.items; item += p.rows) {\n"
     "double next[N];\n"
     "UNROLL for (int k = 0; k < N; k++) {\n"
     "double sum = STATE(k);\n"
-    "UNROLL for (int j = 0; j < N; j++) sum += p.b[k * N + j] * z[j];\n"
+    "UNROLL for (int j = 0; j < N; j++) sum += p.power[k * N + j] * z[j];\n"
     "next[k] = sum; }\n"
     "UNROLL for (int k = 0; k < N; k++) { STATE(k) = z[k]; z[k] = next[k]; }\n"
     "}\n}\n";
@@ -46,7 +46,7 @@ static void write_filter(const void *context, struct kn_text *t)
 {
     const struct filter_key *k = context;
     kn_put(t, "struct Arguments {\nlong long order, rows, length, inner, piece, items;\n"
-              "const double *x; double *out; const double *b, *a; double *state;\n};\n"
+              "const double *x, *b, *a, *first, *power; double *out, *state;\n};\n"
               "#define STATE(k) p.state[(k) * p.items + item]\n");
     if (k->order)
         kn_put(
@@ -67,19 +67,31 @@ struct pieces {
     int64_t piece, count; /* elements of one; of a row */
 };
 
-static enum rt_status launch(const struct kn_rows_filter *f, struct pieces s, bool advance, const struct rt_array *x,
-                             const struct rt_array *out, const struct rt_array *b, const struct rt_array *a,
-                             const struct rt_array *state, struct rt_error *e)
+/* What a launch reads and writes, as its arguments have it; NULL: none. */
+struct operands {
+    const struct rt_array *x, *b, *a;
+    const struct rt_array *first, *power; /* of `advance`: the states that rows begin with, and what a piece does */
+    const struct rt_array *out;           /* NULL: the states alone are wanted */
+    const struct rt_array *state;         /* of pieces */
+};
+
+static uint64_t address_of(const struct rt_array *a)
+{
+    return a ? rt_array_address(a) : 0;
+}
+
+static enum rt_status launch(const struct kn_rows_filter *f, struct pieces s, bool advance, const struct operands *o,
+                             struct rt_error *e)
 {
     int64_t order = f->filter->order, items = f->rows * s.count, work = advance ? f->rows : items;
     struct filter_key k = {'L', order <= IN_REGISTERS ? (uint8_t)order : 0, advance};
     struct kn_words w = {0};
-    const uint64_t words[] = {
-        (uint64_t)order,     (uint64_t)f->rows,   (uint64_t)f->length,    (uint64_t)f->inner,
-        (uint64_t)s.piece,   (uint64_t)items,     rt_array_address(x),    out ? rt_array_address(out) : 0,
-        rt_array_address(b), rt_array_address(a), rt_array_address(state)};
+    const uint64_t words[] = {(uint64_t)order,     (uint64_t)f->rows,    (uint64_t)f->length,  (uint64_t)f->inner,
+                              (uint64_t)s.piece,   (uint64_t)items,      address_of(o->x),     address_of(o->b),
+                              address_of(o->a),    address_of(o->first), address_of(o->power), address_of(o->out),
+                              address_of(o->state)};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) kn_word(&w, words[i]);
-    return kn_launch(rt_array_device(x),
+    return kn_launch(rt_array_device(o->state),
                      &(struct kn_launch){.key = &k,
                                          .key_bytes = sizeof k,
                                          .write = write_filter,
@@ -128,20 +140,22 @@ static enum rt_status to_device(const double *values, int64_t count, struct rt_d
 
 /* All pieces from nothing, the states from one to the next, and all pieces again. */
 static enum rt_status run_pieces(const struct kn_rows_filter *f, struct pieces s, const double *power,
-                                 const struct rt_array *x, const struct rt_array *state, const struct rt_array *out,
-                                 const struct rt_array *b, const struct rt_array *a, struct rt_error *e)
+                                 const struct operands *rows, struct rt_error *e)
 {
     int64_t order = f->filter->order, shape[3] = {order, s.count, f->rows};
-    struct rt_device *d = rt_array_device(x);
+    struct rt_device *d = rt_array_device(rows->state);
     struct rt_array states = {0}, matrix = {0}, last = {0};
     enum rt_status status = rt_array_new(d, RT_FLOAT64, 3, shape, &states, e);
     if (status == RT_OK) status = to_device(power, order * order, d, &matrix, e);
     if (status == RT_OK) status = kn_fill(&states, &(struct kn_operand){.i = 0}, e);
-    if (status == RT_OK) status = launch(f, s, false, x, NULL, b, a, &states, e);
-    if (status == RT_OK) status = launch(f, s, true, x, state, &matrix, a, &states, e);
-    if (status == RT_OK) status = launch(f, s, false, x, out, b, a, &states, e);
+    const struct operands advance = {.first = rows->state, .power = &matrix, .state = &states};
+    struct operands pieces = {.x = rows->x, .b = rows->b, .a = rows->a, .state = &states};
+    if (status == RT_OK) status = launch(f, s, false, &pieces, e);
+    if (status == RT_OK) status = launch(f, s, true, &advance, e);
+    pieces.out = rows->out;
+    if (status == RT_OK) status = launch(f, s, false, &pieces, e);
     if (status == RT_OK) status = rt_array_select(&states, 1, s.count - 1, &last, e);
-    if (status == RT_OK) status = kn_copy(state, &last, e);
+    if (status == RT_OK) status = kn_copy(rows->state, &last, e);
     rt_array_release(&states);
     rt_array_release(&matrix);
     rt_array_release(&last);
@@ -156,9 +170,8 @@ enum rt_status kn_filter_cuda(const struct kn_rows_filter *f, const struct rt_ar
     struct rt_array b = {0}, a = {0};
     enum rt_status status = to_device(f->filter->b, f->filter->order + 1, rt_array_device(x), &b, e);
     if (status == RT_OK) status = to_device(f->filter->a, f->filter->order + 1, rt_array_device(x), &a, e);
-    if (status == RT_OK)
-        status = s.count == 1 ? launch(f, s, false, x, out, &b, &a, state, e)
-                              : run_pieces(f, s, power, x, state, out, &b, &a, e);
+    const struct operands rows = {.x = x, .b = &b, .a = &a, .out = out, .state = state};
+    if (status == RT_OK) status = s.count == 1 ? launch(f, s, false, &rows, e) : run_pieces(f, s, power, &rows, e);
     rt_array_release(&b);
     rt_array_release(&a);
     return status;
