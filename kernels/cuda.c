@@ -272,47 +272,53 @@ static void tile_index_text(const struct generated *g, int leaf, char *out, size
     snprintf(out, size, "b%d + y * (I)p.s%d[%d] + x * (I)p.s%d[%d]", leaf, leaf, g->key.across, leaf, g->key.ndim - 1);
 }
 
-/* Turned leaves are read along their own axis into a tile that is then gone over along the output's. The odd elements
- * of a tile's rows keep a column in different banks. */
-static void write_tiles(const struct generated *g, struct kn_text *t)
+static bool is_turned(const struct generated *g, int leaf)
 {
-    const struct kn_program *p = g->program;
-    int tile = tile_of(g), across = g->key.across, last = g->key.ndim - 1, rows = KN_THREADS / tile;
-    char index[128], result[16], pointer[32];
-    for (int i = 0; i < p->leaves; i++) {
-        size_t size = rt_dtypes[p->arrays[i]->dtype].size;
-        if (g->key.turned >> i & 1)
-            kn_put(t, "__shared__ %s t%d[%d][%d];\n", kn_memory_type(p->arrays[i]->dtype), i, tile,
-                   tile + (size < 4 ? 4 / (int)size : 1));
-    }
-    kn_put(t, "const I down = (I)p.shape[%d], along = (I)p.shape[%d];\n", across, last);
-    kn_put(t, "const I downs = (down + %d) / %d, alongs = (along + %d) / %d;\n", tile - 1, tile, tile - 1, tile);
-    kn_put(t, "const int column = threadIdx.x %% %d, row = threadIdx.x / %d;\n", tile, tile);
-    kn_put(t, "const I tiles = downs * alongs * (n / down / along);\n");
-    kn_put(t, "#pragma unroll 1\nfor (I tile = blockIdx.x; tile < tiles; tile += gridDim.x) {\n");
+    return g->key.turned >> leaf & 1;
+}
+
+/* Where a tile begins along both axes, y0 and x0, and with which element of each leaf and of the output. */
+static void write_tile_base(const struct generated *g, struct kn_text *t)
+{
+    const int leaves = g->program->leaves, tile = tile_of(g), across = g->key.across, last = g->key.ndim - 1;
     kn_put(t, "I rest = tile;\nconst I y0 = rest %% downs * %d; rest /= downs;\n", tile);
     kn_put(t, "const I x0 = rest %% alongs * %d; rest /= alongs;\n", tile);
-    for (int i = 0; i <= p->leaves; i++) kn_put(t, "I b%d = 0;\n", i);
+    for (int i = 0; i <= leaves; i++) kn_put(t, "I b%d = 0;\n", i);
     for (int d = last - 1; d >= 0; d--) {
         if (d == across) continue;
         kn_put(t, "{ const I c = rest %% (I)p.shape[%d]; rest /= (I)p.shape[%d];\n", d, d);
-        for (int i = 0; i <= p->leaves; i++) kn_put(t, "b%d += c * (I)p.s%d[%d];\n", i, i, d);
+        for (int i = 0; i <= leaves; i++) kn_put(t, "b%d += c * (I)p.s%d[%d];\n", i, i, d);
         kn_put(t, "}\n");
     }
+}
+
+/* Turned leaves are read along their own axis, each into its tile. */
+static void write_tile_reads(const struct generated *g, struct kn_text *t)
+{
+    const int tile = tile_of(g);
+    char index[128];
     kn_put(t, "#pragma unroll\nfor (int k = 0; k < %d; k += %d) {\nconst I y = y0 + column, x = x0 + row + k;\n", tile,
-           rows);
+           KN_THREADS / tile);
     kn_put(t, "if (y < down && x < along) {\n");
-    for (int i = 0; i < p->leaves; i++) {
-        if (!(g->key.turned >> i & 1)) continue;
+    for (int i = 0; i < g->program->leaves; i++) {
+        if (!is_turned(g, i)) continue;
         tile_index_text(g, i, index, sizeof index);
         kn_put(t, "t%d[row + k][column] = p.a%d[%s];\n", i, i, index);
     }
     kn_put(t, "}\n}\n__syncthreads();\n");
+}
+
+/* The program over a tile, along the output's axis. */
+static void write_tile_results(const struct generated *g, struct kn_text *t)
+{
+    const struct kn_program *p = g->program;
+    const int tile = tile_of(g);
+    char index[128], result[16], pointer[32];
     kn_put(t, "#pragma unroll%s\nfor (int k = 0; k < %d; k += %d) {\nconst I y = y0 + row + k, x = x0 + column;\n",
-           p->count > 4 ? " 4" : "", tile, rows);
+           p->count > 4 ? " 4" : "", tile, KN_THREADS / tile);
     kn_put(t, "if (y < down && x < along) {\n");
     for (int i = 0; i < p->count && !copies(p); i++) {
-        bool turned = p->nodes[i].kind == KN_NODE_ARRAY && g->key.turned >> p->nodes[i].leaf & 1;
+        bool turned = p->nodes[i].kind == KN_NODE_ARRAY && is_turned(g, p->nodes[i].leaf);
         snprintf(pointer, sizeof pointer, turned ? "t%d[column]" : "p.a%d", p->nodes[i].leaf);
         if (turned)
             snprintf(index, sizeof index, "row + k");
@@ -326,7 +332,28 @@ static void write_tiles(const struct generated *g, struct kn_text *t)
         kn_put(t, "p.out[%s] = t0[column][row + k];\n", index);
     else
         kn_put_store(t, (enum rt_dtype)g->key.out, "p.out", index, result);
-    kn_put(t, "}\n}\n__syncthreads();\n}\n");
+    kn_put(t, "}\n}\n__syncthreads();\n");
+}
+
+/* Leaves that lie turned are read by tiles, so that reading and writing both go along memory. */
+static void write_tiles(const struct generated *g, struct kn_text *t)
+{
+    const struct kn_program *p = g->program;
+    const int tile = tile_of(g);
+    for (int i = 0; i < p->leaves; i++) {
+        int size = rt_dtypes[p->arrays[i]->dtype].size, odd = size < 4 ? 4 / size : 1;
+        if (is_turned(g, i)) /* the odd elements keep a column in different banks */
+            kn_put(t, "__shared__ %s t%d[%d][%d];\n", kn_memory_type(p->arrays[i]->dtype), i, tile, tile + odd);
+    }
+    kn_put(t, "const I down = (I)p.shape[%d], along = (I)p.shape[%d];\n", g->key.across, g->key.ndim - 1);
+    kn_put(t, "const I downs = (down + %d) / %d, alongs = (along + %d) / %d;\n", tile - 1, tile, tile - 1, tile);
+    kn_put(t, "const int column = threadIdx.x %% %d, row = threadIdx.x / %d;\n", tile, tile);
+    kn_put(t, "const I tiles = downs * alongs * (n / down / along);\n");
+    kn_put(t, "#pragma unroll 1\nfor (I tile = blockIdx.x; tile < tiles; tile += gridDim.x) {\n");
+    write_tile_base(g, t);
+    write_tile_reads(g, t);
+    write_tile_results(g, t);
+    kn_put(t, "}\n");
 }
 
 /* A copy moves bits; loading and storing could change a NaN's. */

@@ -16,24 +16,30 @@ static int push_sum(lua_State *L, int eye, int count, const int *matrices, const
     return sum;
 }
 
-/* By Padé's approximation of degree 13 of a part of the matrix, 2^-s of it, and s squares (Higham, 2005): the part's
- * norm is at most 5.37. */
+#define PADE_NORM 5.371920351148152 /* the norm up to which push_pade is exact to a double's digits */
+
+/* Pushes exp(x) by Padé's approximation of degree 13 (Higham, 2005), its powers of x put together from four of them. */
+static int push_pade(lua_State *L, int x, int eye)
+{
+    static const double of_even[] = {
+        182, 960960, 1323241920, 670442572800, 129060195264000, 7771770303897600, 64764752532480000};
+    static const double of_odd[] = {
+        1, 16380, 40840800, 33522128640, 10559470521600, 1187353796428800, 32382376266240000};
+    const double *const numbers[] = {of_even, of_odd};
+    int two = lg_step(L, "matmul", "vv", x, x), four = lg_step(L, "matmul", "vv", two, two);
+    int six = lg_step(L, "matmul", "vv", four, two), powers[] = {six, four, two, 0}, sums[2];
+    for (int k = 0; k < 2; k++) {
+        int high = lg_step(L, "matmul", "vv", six, push_sum(L, eye, 3, powers, numbers[k]));
+        sums[k] = lg_step(L, "add", "vv", high, push_sum(L, eye, 4, powers, numbers[k] + 3));
+    }
+    int even = sums[0], odd = lg_step(L, "matmul", "vv", x, sums[1]);
+    int below = lg_step(L, "sub", "vv", even, odd), above = lg_step(L, "add", "vv", even, odd);
+    return lg_step(L, "gpu.linalg.solve", "vv", below, above);
+}
+
+/* Of a part of the matrix, 2^-s of it, by approximation, and then s squares. */
 static int expm(lua_State *L)
 {
-    static const double b[] = {64764752532480000,
-                               32382376266240000,
-                               7771770303897600,
-                               1187353796428800,
-                               129060195264000,
-                               10559470521600,
-                               670442572800,
-                               33522128640,
-                               1323241920,
-                               40840800,
-                               960960,
-                               16380,
-                               182,
-                               1};
     const struct rt_array *a = lg_check_matrices(L, "expm");
     char text[256];
     int64_t n = a->shape[a->ndim - 1];
@@ -50,19 +56,10 @@ static int expm(lua_State *L)
     lg_step(L, "max", "v", lg_step(L, "sum", "vi", lg_step(L, "abs", "v", x), (int64_t)-2));
     double norm = lua_tonumber(L, -1);
     if (!isfinite(norm)) return luaL_error(L, "expm: the matrix has elements that are not finite, or too large");
-    int squares = norm > 5.371920351148152 ? (int)ceil(log2(norm / 5.371920351148152)) : 0;
+    int squares = norm > PADE_NORM ? (int)ceil(log2(norm / PADE_NORM)) : 0;
     x = lg_step(L, "mul", "vn", x, ldexp(1, -squares));
     const char *dtype = rt_dtypes[lg_form(L, x)->dtype].name, *device = rt_array_device(a)->name;
-    int eye = lg_step(L, "gpu.eye", "iiiss", n, n, (int64_t)0, dtype, device);
-    int two = lg_step(L, "matmul", "vv", x, x), four = lg_step(L, "matmul", "vv", two, two);
-    int six = lg_step(L, "matmul", "vv", four, two), high[] = {six, four, two}, low[] = {six, four, two, 0};
-    int odd = lg_step(L, "matmul", "vv", six, push_sum(L, eye, 3, high, (double[]){b[13], b[11], b[9]}));
-    odd = lg_step(L, "add", "vv", odd, push_sum(L, eye, 4, low, (double[]){b[7], b[5], b[3], b[1]}));
-    odd = lg_step(L, "matmul", "vv", x, odd);
-    int even = lg_step(L, "matmul", "vv", six, push_sum(L, eye, 3, high, (double[]){b[12], b[10], b[8]}));
-    even = lg_step(L, "add", "vv", even, push_sum(L, eye, 4, low, (double[]){b[6], b[4], b[2], b[0]}));
-    int below = lg_step(L, "sub", "vv", even, odd), above = lg_step(L, "add", "vv", even, odd);
-    int out = lg_step(L, "gpu.linalg.solve", "vv", below, above);
+    int out = push_pade(L, x, lg_step(L, "gpu.eye", "iiiss", n, n, (int64_t)0, dtype, device));
     for (; squares > 0; squares--) {
         lg_step(L, "matmul", "vv", out, out);
         lua_replace(L, out);

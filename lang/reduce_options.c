@@ -24,6 +24,15 @@ static const struct plan *find_plan(const char *name)
     return NULL;
 }
 
+/* Does it take {ddof = n}? */
+static bool takes_ddof(const struct plan *plan)
+{
+    return !strcmp(plan->name, "var") || !strcmp(plan->name, "std");
+}
+
+/* Where things stand on the stack from take_options on. */
+enum { ARRAY = 1, OPTIONS = 3, ELEMENTS, INITIAL, MASK };
+
 /* Calls the method of the array at idx with the `count` values on top, which go; one result. */
 static void call_method(lua_State *L, int idx, const char *name, int count)
 {
@@ -34,15 +43,15 @@ static void call_method(lua_State *L, int idx, const char *name, int count)
     lua_call(L, count + 1, 1);
 }
 
-/* Takes the option out of the table at idx, which is ours, and pushes it; false, and nothing, when it is not there. */
-static bool take(lua_State *L, int idx, const char *name)
+/* Takes the option out of the table, which is ours, and pushes it; false, and nothing, when it is not there. */
+static bool take(lua_State *L, const char *name)
 {
-    if (lua_getfield(L, idx, name) == LUA_TNIL) {
+    if (lua_getfield(L, OPTIONS, name) == LUA_TNIL) {
         lua_pop(L, 1);
         return false;
     }
     lua_pushnil(L);
-    lua_setfield(L, idx, name);
+    lua_setfield(L, OPTIONS, name);
     return true;
 }
 
@@ -59,30 +68,30 @@ static bool holds(lua_State *L, int idx, enum rt_dtype t)
     return bits == 64 || (v >= -((lua_Integer)1 << (bits - 1)) && v < (lua_Integer)1 << (bits - 1));
 }
 
-/* Raises unless the number at idx can be what the reduction begins with. What begins a minimum or maximum becomes an
+/* Raises unless the initial value can be what the reduction begins with. What begins a minimum or maximum becomes an
  * integer where the elements are integers, which a float would take with it. */
-static void check_initial(lua_State *L, const struct plan *plan, int idx, enum rt_dtype t)
+static void check_initial(lua_State *L, const struct plan *plan, enum rt_dtype t)
 {
-    if (lua_type(L, idx) != LUA_TNUMBER)
-        luaL_error(L, "%s: initial is a number, not %s", plan->name, lg_type_name(L, idx));
-    if (plan->needs_initial && !holds(L, idx, t))
+    if (lua_type(L, INITIAL) != LUA_TNUMBER)
+        luaL_error(L, "%s: initial is a number, not %s", plan->name, lg_type_name(L, INITIAL));
+    if (plan->needs_initial && !holds(L, INITIAL, t))
         luaL_error(L,
                    "%s: initial is %s, which elements of %s cannot be; name a dtype that holds it, as in {dtype = "
                    "\"float64\"}",
-                   plan->name, lua_tostring(L, idx), rt_dtypes[t].name);
+                   plan->name, lua_tostring(L, INITIAL), rt_dtypes[t].name);
     if (!plan->needs_initial || rt_dtypes[t].kind == 'f') return;
-    lua_pushinteger(L, lua_tointeger(L, idx));
-    lua_replace(L, idx);
+    lua_pushinteger(L, lua_tointeger(L, INITIAL));
+    lua_replace(L, INITIAL);
 }
 
-/* The mask at idx is of bools, and its shape broadcasts to that of the array at `elements`. */
-static void check_mask(lua_State *L, const char *name, int idx, int elements)
+/* The mask is of bools, and its shape broadcasts to that of the elements. */
+static void check_mask(lua_State *L, const char *name)
 {
-    const struct rt_array *mask = lg_test_array(L, idx) ? lg_check_form(L, idx) : NULL;
+    const struct rt_array *mask = lg_test_array(L, MASK) ? lg_check_form(L, MASK) : NULL;
     if (!mask || mask->dtype != RT_BOOL)
         luaL_error(L, "%s: where is an array of bools, as x:gt(0) gives one, not %s", name,
-                   mask ? rt_dtypes[mask->dtype].name : lg_type_name(L, idx));
-    const struct rt_array *a = lg_check_form(L, elements);
+                   mask ? rt_dtypes[mask->dtype].name : lg_type_name(L, MASK));
+    const struct rt_array *a = lg_check_form(L, ELEMENTS);
     bool fits = mask->ndim <= a->ndim;
     for (int i = 1; fits && i <= mask->ndim; i++)
         fits = mask->shape[mask->ndim - i] == 1 || mask->shape[mask->ndim - i] == a->shape[a->ndim - i];
@@ -104,21 +113,21 @@ static bool goes_before(lua_State *L, const struct plan *plan, int what, int res
     return lua_rawequal(L, result, result) && lua_compare(L, less, more, LUA_OPLT);
 }
 
-/* Puts what is to begin with, at `initial`, together with the result at the top, an array or a number of the dtype; for
+/* Puts what is to begin with together with the result at the top, an array or a number of the dtype; for
  * min and max one of both. */
-static void join(lua_State *L, const struct plan *plan, int initial, enum rt_dtype t)
+static void join(lua_State *L, const struct plan *plan, enum rt_dtype t)
 {
     if (lg_test_array(L, -1)) {
         int result = lua_gettop(L);
-        lua_pushvalue(L, initial);
+        lua_pushvalue(L, INITIAL);
         call_method(L, result, plan->join, 1);
         return;
     }
-    if (t == RT_UINT64 && lua_isinteger(L, -1) && !lua_isinteger(L, initial)) { /* as in goes_before */
+    if (t == RT_UINT64 && lua_isinteger(L, -1) && !lua_isinteger(L, INITIAL)) { /* as in goes_before */
         lua_pushnumber(L, (double)(lua_Unsigned)lua_tointeger(L, -1));
         lua_replace(L, -2);
     }
-    lua_pushvalue(L, initial);
+    lua_pushvalue(L, INITIAL);
     if (!plan->needs_initial) {
         lua_arith(L, *plan->join == 'a' ? LUA_OPADD : LUA_OPMUL);
         return;
@@ -127,31 +136,31 @@ static void join(lua_State *L, const struct plan *plan, int initial, enum rt_dty
     lua_remove(L, goes_before(L, plan, what, what - 1, t) ? what - 1 : what);
 }
 
-/* The extreme of nothing and what is to begin with, at 5, in place of the sum at the top. */
-static void join_nothing(lua_State *L, int elements)
+/* The extreme of nothing and what is to begin with, in place of the sum at the top. */
+static void join_nothing(lua_State *L)
 {
     if (!lg_test_array(L, -1)) {
-        lua_pushvalue(L, 5);
+        lua_pushvalue(L, INITIAL);
         return;
     }
     int sum = lua_gettop(L);
-    lua_getfield(L, elements, "dtype");
+    lua_getfield(L, ELEMENTS, "dtype");
     call_method(L, sum, "to", 1);
-    lua_pushvalue(L, 5);
+    lua_pushvalue(L, INITIAL);
     lua_arith(L, LUA_OPADD);
 }
 
-/* The mean of what the mask at 6 takes of the elements at 4, which are 0 elsewhere, as the plain one of these gives it:
- * in their dtype `t`, and summed in one that holds the sum. 3: the options axis and keepdims. */
+/* The mean of what the mask takes of the elements, which are 0 elsewhere, as the plain one of these gives it:
+ * in their dtype `t`, and summed in one that holds the sum, with the options axis and keepdims. */
 static void push_masked_mean(lua_State *L, enum rt_dtype t)
 {
     struct lg_reduction r = {0};
-    const struct rt_array *a = lg_check_form(L, 4);
+    const struct rt_array *a = lg_check_form(L, ELEMENTS);
     enum rt_dtype wide = kn_wide_dtype(a->dtype);
-    lg_check_reduction(L, 3, a->ndim, NULL, &r);
-    int elements = wide == a->dtype ? 4 : lg_step(L, "to", "vs", 4, rt_dtypes[wide].name);
+    lg_check_reduction(L, OPTIONS, a->ndim, NULL, &r);
+    int elements = wide == a->dtype ? ELEMENTS : lg_step(L, "to", "vs", ELEMENTS, rt_dtypes[wide].name);
     lg_push_shape(L, a->ndim, a->shape); /* the mask may be of fewer axes */
-    int whole = lg_step(L, "expand", "vv", 6, lua_gettop(L));
+    int whole = lg_step(L, "expand", "vv", MASK, lua_gettop(L));
     if (r.value && (t == RT_FLOAT32 || t == RT_FLOAT64)) { /* sooner in Lua's numbers */
         lg_step(L, "sum", "v", elements);
         lg_step(L, "sum", "v", whole);
@@ -164,19 +173,19 @@ static void push_masked_mean(lua_State *L, enum rt_dtype t)
     lg_end_reduction(L, lg_step(L, "to", "vs", mean, rt_dtypes[t].name), a, &r);
 }
 
-/* The variance, or its root, of what the mask at 6 takes of the elements at 4, likewise. 3: the options axis, keepdims
- * and ddof. */
+/* The variance, or its root, of what the mask takes of the elements, likewise, with the options axis, keepdims and
+ * ddof. */
 static void push_masked_variance(lua_State *L, enum rt_dtype t, bool root)
 {
     struct lg_reduction r = {0};
-    const struct rt_array *a = lg_check_form(L, 4);
+    const struct rt_array *a = lg_check_form(L, ELEMENTS);
     enum rt_dtype wide = kn_wide_dtype(t);
-    lg_check_reduction(L, 3, a->ndim, "ddof", &r);
-    int x = lg_step(L, "to", "vs", 4, rt_dtypes[wide].name), axes = lg_push_axes(L, r.axes, a->ndim);
+    lg_check_reduction(L, OPTIONS, a->ndim, "ddof", &r);
+    int x = lg_step(L, "to", "vs", ELEMENTS, rt_dtypes[wide].name), axes = lg_push_axes(L, r.axes, a->ndim);
     lg_push_shape(L, a->ndim, a->shape);
-    int whole = lg_step(L, "expand", "vv", 6, lua_gettop(L)), count = lg_step(L, "sum", "vvb", whole, axes, 1);
+    int whole = lg_step(L, "expand", "vv", MASK, lua_gettop(L)), count = lg_step(L, "sum", "vvb", whole, axes, 1);
     int mean = lg_step(L, "div", "vv", lg_step(L, "sum", "vvb", x, axes, 1), count);
-    int away = lg_step(L, "where", "vvi", 6, lg_step(L, "sub", "vv", x, mean), (int64_t)0);
+    int away = lg_step(L, "where", "vvi", MASK, lg_step(L, "sub", "vv", x, mean), (int64_t)0);
     if (rt_is_complex(t)) away = lg_step(L, "abs", "v", away);
     int sum = lg_step(L, "sum", "vvb", lg_step(L, "square", "v", away), axes, 1);
     int rest = lg_step(L, "maximum", "vi", lg_step(L, "sub", "vn", count, r.number), (int64_t)0);
@@ -186,7 +195,7 @@ static void push_masked_variance(lua_State *L, enum rt_dtype t, bool root)
     lg_end_reduction(L, lg_step(L, "to", "vs", out, rt_dtypes[real].name), a, &r);
 }
 
-/* Leaves the array at 1 and a copy of the options at 3, which loses those that are done here; they stand at `table`. */
+/* Leaves the array and a copy of the options, which loses those that are done here; they stand at `table`. */
 static void take_options(lua_State *L, int table, const char *name)
 {
     lua_newtable(L);
@@ -200,24 +209,24 @@ static void take_options(lua_State *L, int table, const char *name)
         lua_pushvalue(L, 2);
         lua_setfield(L, 4, "axis");
     }
-    lua_copy(L, table + 1, 3);
-    lua_settop(L, 3);
+    lua_copy(L, table + 1, OPTIONS);
+    lua_settop(L, OPTIONS);
 }
 
-/* Elements at 4 that the mask at 6 leaves out become what changes no result, or `initial`, which is at 5. */
-static void fill_where(lua_State *L, const struct plan *plan, const char *name)
+/* Elements that the mask leaves out become what changes no result, or the initial value. */
+static void fill_where(lua_State *L, const struct plan *plan)
 {
-    check_mask(L, name, 6, 4);
-    if (plan->needs_initial && lua_isnil(L, 5))
-        luaL_error(L, "%s: {where = mask} needs {initial = number}, too, which is the %s where nothing is taken", name,
-                   name);
-    lua_pushvalue(L, 4);
+    check_mask(L, plan->name);
+    if (plan->needs_initial && lua_isnil(L, INITIAL))
+        luaL_error(L, "%s: {where = mask} needs {initial = number}, too, which is the %s where nothing is taken",
+                   plan->name, plan->name);
+    lua_pushvalue(L, ELEMENTS);
     if (plan->needs_initial)
-        lua_pushvalue(L, 5);
+        lua_pushvalue(L, INITIAL);
     else
         lua_pushinteger(L, plan->fill);
-    call_method(L, 6, "where", 2);
-    lua_replace(L, 4);
+    call_method(L, MASK, "where", 2);
+    lua_replace(L, ELEMENTS);
 }
 
 static bool is_among(const char *const names[], size_t count, const char *name)
@@ -231,7 +240,7 @@ static bool is_among(const char *const names[], size_t count, const char *name)
  * them is read. */
 static void check_names(lua_State *L, const struct plan *plan, int idx)
 {
-    bool spread = !strcmp(plan->name, "var") || !strcmp(plan->name, "std");
+    bool spread = takes_ddof(plan);
     const char *has[] = {"dtype",
                          "axis",
                          "keepdims",
@@ -251,57 +260,72 @@ static void check_names(lua_State *L, const struct plan *plan, int idx)
     }
 }
 
+/* The array, converted where a dtype is asked for. */
+static void push_elements(lua_State *L)
+{
+    lua_pushvalue(L, ARRAY);
+    if (!take(L, "dtype")) return;
+    lg_check_dtype(L, -1, RT_FLOAT32);
+    call_method(L, ARRAY, "to", 1);
+    lua_replace(L, ELEMENTS);
+    lua_settop(L, ELEMENTS);
+}
+
+/* Begins a minimum or maximum of bools as numbers, as it is one, too. */
+static void push_initial(lua_State *L, const struct plan *plan)
+{
+    if (!take(L, "initial")) {
+        lua_pushnil(L);
+        return;
+    }
+    if (plan->needs_initial && lg_check_form(L, ELEMENTS)->dtype == RT_BOOL) {
+        lua_pushliteral(L, "int32");
+        call_method(L, ELEMENTS, "to", 1);
+        lua_replace(L, ELEMENTS);
+    }
+    check_initial(L, plan, lg_check_form(L, ELEMENTS)->dtype);
+}
+
+/* The reduction of the elements, which were of the dtype, and what it begins with. */
+static void push_reduced(lua_State *L, const struct plan *plan, enum rt_dtype t)
+{
+    const bool begins = !lua_isnil(L, INITIAL);
+    const bool nothing = begins && plan->needs_initial && rt_array_size(lg_check_form(L, ELEMENTS)) == 0;
+    lua_pushvalue(L, OPTIONS); /* the sum is 0 where there is nothing, and has the right shape */
+    call_method(L, ELEMENTS, nothing ? "sum" : plan->name, 1);
+    if (nothing)
+        join_nothing(L);
+    else if (begins)
+        join(L, plan, t);
+}
+
 bool lg_reduce_with_options(lua_State *L, const char *name)
 {
     static const char *const names[] = {"dtype", "where", "initial"};
     int table = lua_gettop(L), has = 0;
     if (table < 2 || !lua_istable(L, table) || lua_rawlen(L, table) > 0) return false;
-    for (int i = 0; i < 3; i++) has |= (lua_getfield(L, table, names[i]) != LUA_TNIL) << i;
+    for (int i = 0; i < 3; i++) has |= lua_getfield(L, table, names[i]) != LUA_TNIL;
     lua_settop(L, table);
     const struct plan *plan = find_plan(name);
     if (plan) check_names(L, plan, table);
     if (!has || !plan) return false;
     luaL_checkstack(L, 20, NULL);
-    lg_check_array(L, 1);
+    lg_check_array(L, ARRAY);
     if (table > 3)
         luaL_error(L, "%s: options stand behind the array and the axis, as {keepdims = true, where = mask}", name);
     take_options(L, table, name);
-    lua_pushvalue(L, 1); /* 4: the elements */
-    if (take(L, 3, "dtype")) {
-        lg_check_dtype(L, -1, RT_FLOAT32);
-        call_method(L, 1, "to", 1);
-        lua_replace(L, 4);
-    }
-    lua_settop(L, 4);
-    if (!take(L, 3, "initial")) lua_pushnil(L); /* 5 */
-    if (!lua_isnil(L, 5)) {
-        if (plan->needs_initial && lg_check_form(L, 4)->dtype == RT_BOOL) { /* the result is a number, as initial is */
-            lua_pushliteral(L, "int32");
-            call_method(L, 4, "to", 1);
-            lua_replace(L, 4);
-        }
-        check_initial(L, plan, 5, lg_check_form(L, 4)->dtype);
-    }
-    if (!take(L, 3, "where")) lua_pushnil(L); /* 6 */
-    bool masked = !lua_isnil(L, 6);
-    enum rt_dtype dtype = lg_check_form(L, 4)->dtype, mean = lg_floating(lg_check_form(L, 4));
-    if (masked) fill_where(L, plan, name);
-    if (masked && !strcmp(name, "mean")) {
+    push_elements(L);
+    push_initial(L, plan);
+    if (!take(L, "where")) lua_pushnil(L);
+    enum rt_dtype dtype = lg_check_form(L, ELEMENTS)->dtype, mean = lg_floating(lg_check_form(L, ELEMENTS));
+    const bool masked = !lua_isnil(L, MASK);
+    if (masked) fill_where(L, plan);
+    if (masked && !strcmp(name, "mean"))
         push_masked_mean(L, mean);
-        return true;
-    }
-    if (masked && (!strcmp(name, "var") || !strcmp(name, "std"))) {
+    else if (masked && takes_ddof(plan))
         push_masked_variance(L, mean, *name == 's');
-        return true;
-    }
-    bool nothing = plan->needs_initial && rt_array_size(lg_check_form(L, 4)) == 0 && !lua_isnil(L, 5);
-    lua_pushvalue(L, 3);
-    call_method(L, 4, nothing ? "sum" : name, 1); /* the sum is 0 where there is nothing, and has the right shape */
-    if (nothing) {
-        join_nothing(L, 4);
-        return true;
-    }
-    if (!lua_isnil(L, 5)) join(L, plan, 5, dtype);
+    else
+        push_reduced(L, plan, dtype);
     return true;
 }
 

@@ -86,17 +86,50 @@ static int push_run(lua_State *L, int64_t start, int64_t count, const char *devi
     return lg_step(L, "gpu.range", "iiss", start, start + count - 1, "int64", device);
 }
 
+/* Replaces the value at idx by a list of it alone. */
+static void make_list(lua_State *L, int idx)
+{
+    lua_createtable(L, 1, 0);
+    lua_pushvalue(L, idx);
+    lua_rawseti(L, -2, 1);
+    lua_replace(L, idx);
+}
+
+/* Appends the i-th diagonal, from the lists at 1 and 2, to the lists of elements, rows and columns at 4, 5 and 6. */
+static void add_diagonal(lua_State *L, lua_Integer i, const int64_t shape[2], const struct lg_placement *p)
+{
+    const char *device = p->device->name, *t = rt_dtypes[p->dtype == RT_DTYPE_COUNT ? RT_FLOAT32 : p->dtype].name;
+    lua_Integer offset;
+    lua_rawgeti(L, 1, i);
+    int values = lua_gettop(L);
+    int64_t n = check_diagonal(L, values, i, &offset);
+    int64_t row = offset < 0 ? -offset : 0, column = offset > 0 ? offset : 0;
+    int64_t room = room_for(shape[0] - row, shape[1] - column);
+    if (n >= 0 && n != room)
+        luaL_error(L, "diags: diagonal %I has %I elements, and there is room for %I at offset %I", (LUAI_UACINT)i,
+                   (LUAI_UACINT)n, (LUAI_UACINT)room, (LUAI_UACINT)offset);
+    if (n < 0) {
+        lg_push_shape(L, 1, &room);
+        lg_step(L, "gpu.full", "vvss", lua_gettop(L), values, t, device);
+    } else {
+        const char *own = rt_dtypes[lg_form(L, values)->dtype].name;
+        lg_step(L, "to", "vss", values, p->dtype == RT_DTYPE_COUNT ? own : t, device);
+    }
+    lua_rawseti(L, 4, i);
+    push_run(L, row + 1, room, device);
+    lua_rawseti(L, 5, i);
+    push_run(L, column + 1, room, device);
+    lua_rawseti(L, 6, i);
+    lua_settop(L, 6);
+}
+
 static int diags(lua_State *L)
 {
     int64_t shape[2] = {0};
     struct lg_placement p = {RT_DTYPE_COUNT, NULL};
     if (lua_isinteger(L, 2)) { /* one offset, and so one diagonal */
-        for (int i = 1; i <= 2; i++) {
-            lua_createtable(L, 1, 0);
-            lua_pushvalue(L, i);
-            lua_rawseti(L, -2, 1);
-            lua_replace(L, i);
-        }
+        make_list(L, 1);
+        make_list(L, 2);
     }
     luaL_checktype(L, 1, LUA_TTABLE);
     luaL_checktype(L, 2, LUA_TTABLE);
@@ -107,31 +140,8 @@ static int diags(lua_State *L)
         return luaL_error(L, "diags: there are %d diagonals and %d offsets, expected as many", (int)lua_rawlen(L, 1),
                           (int)count);
     diagonal_shape(L, count, shape);
-    const char *device = p.device->name, *t = rt_dtypes[p.dtype == RT_DTYPE_COUNT ? RT_FLOAT32 : p.dtype].name;
-    for (int i = 0; i < 3; i++) lua_createtable(L, (int)count, 0); /* 4, 5, 6: elements, rows, columns */
-    for (lua_Integer i = 1; i <= count; i++) {
-        lua_Integer offset;
-        lua_rawgeti(L, 1, i);
-        int values = lua_gettop(L);
-        int64_t n = check_diagonal(L, values, i, &offset), row = offset < 0 ? -offset : 0;
-        int64_t column = offset > 0 ? offset : 0, room = room_for(shape[0] - row, shape[1] - column);
-        if (n >= 0 && n != room)
-            return luaL_error(L, "diags: diagonal %I has %I elements, and there is room for %I at offset %I",
-                              (LUAI_UACINT)i, (LUAI_UACINT)n, (LUAI_UACINT)room, (LUAI_UACINT)offset);
-        if (n < 0) {
-            lg_push_shape(L, 1, &room);
-            lg_step(L, "gpu.full", "vvss", lua_gettop(L), values, t, device);
-        } else {
-            const char *own = rt_dtypes[lg_form(L, values)->dtype].name;
-            lg_step(L, "to", "vss", values, p.dtype == RT_DTYPE_COUNT ? own : t, device);
-        }
-        lua_rawseti(L, 4, i);
-        push_run(L, row + 1, room, device);
-        lua_rawseti(L, 5, i);
-        push_run(L, column + 1, room, device);
-        lua_rawseti(L, 6, i);
-        lua_settop(L, 6);
-    }
+    for (int i = 0; i < 3; i++) lua_createtable(L, (int)count, 0);
+    for (lua_Integer i = 1; i <= count; i++) add_diagonal(L, i, shape, &p);
     int parts[3];
     for (int i = 0; i < 3; i++) parts[i] = lg_step(L, "gpu.concatenate", "v", 4 + i);
     push_made(L, parts[0], parts[1], parts[2], shape[0], shape[1]);
