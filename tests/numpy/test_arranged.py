@@ -7,9 +7,7 @@ import pytest
 from scipy import integrate, stats
 from scipy.spatial import distance
 
-from rounds import rounds
-from test_linalg import WAYS, compare
-from test_reduce import view
+from against import WAYS, compare, rounds, view
 
 DTYPES = ["float32", "float64", "int32", "uint8", "int64", "float16", "bool", "uint16"]
 

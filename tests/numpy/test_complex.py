@@ -6,7 +6,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from test_linalg import LUNARRAY, WAYS, compare
+from against import LUNARRAY, WAYS, compare, view
 
 SHAPES = [(), (0,), (1,), (7,), (4097,), (3, 0), (5, 13), (2, 3, 11)]
 DTYPES = [np.complex64, np.complex128]

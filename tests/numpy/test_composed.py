@@ -5,9 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from rounds import rounds
-from test_linalg import WAYS, compare
-from test_reduce import view
+from against import WAYS, compare, rounds, view
 
 DTYPES = ["float64", "float32", "int32", "uint8", "float16", "bool", "int64"]
 

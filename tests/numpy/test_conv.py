@@ -1,17 +1,13 @@
 """Convolutions and pooling of random shapes on random arrays: NumPy's sliding windows say what is right."""
-import os
 import random
-import subprocess
 
 import numpy as np
 import pytest
 import scipy.signal
 from numpy.lib.stride_tricks import sliding_window_view
 
-from rounds import rounds
+from against import WAYS, rounds, run
 
-LUNARRAY = os.environ.get("LUNARRAY", "build/lunarray")
-WAYS = {"cpu": ("cpu", {}), "simt": ("simt", {}), "generated": ("simt", {"LUNARRAY_GENERATED": "1"})}
 TOLERANCE = {"float16": 2e-3, "float32": 1e-5, "float64": 1e-12, "complex64": 1e-5, "complex128": 1e-12}
 
 
@@ -191,8 +187,7 @@ def transposed(r, g, dtype):
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("maker", [images, pools, volumes, transposed, vectors, several_axes])
 def test_against_numpy(tmp_path, way, maker):
-    device, env = WAYS[way]
-    script, wants = [f"gpu.device('{device}')"], []
+    script, wants = [], []
     for k in range(rounds(150 if way == "cpu" else 40)):
         r, g = random.Random(k), np.random.default_rng(k)
         code, arrays, want, terms = maker(r, g, r.choice(["float16", "float32", "float64"]))
@@ -203,10 +198,7 @@ def test_against_numpy(tmp_path, way, maker):
             script.append(f"local {name} = gpu.load('{tmp_path}/{k}-{name}.npy')")
         script.append(f"gpu.save('{tmp_path}/out-{k}.npy', {code})\nend")
         wants.append((code, arrays, want, terms))
-    (tmp_path / "script.lua").write_text("\n".join(script))
-    p = subprocess.run([LUNARRAY, str(tmp_path / "script.lua")], text=True, capture_output=True, timeout=300,
-                       env={**os.environ, **env})
-    assert p.returncode == 0, p.stderr + p.stdout
+    run(tmp_path, way, script)
     for k, (code, arrays, want, terms) in enumerate(wants):
         got, dtype = np.load(tmp_path / f"out-{k}.npy"), arrays["x"].dtype
         assert got.dtype == dtype or dtype == np.uint8, code

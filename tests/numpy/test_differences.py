@@ -1,12 +1,10 @@
 """What is otherwise than in NumPy on purpose: each row of gpu.help "numpy", here and there."""
-import os
 import subprocess
 import warnings
 
 import numpy as np
 
-LUNARRAY = os.environ.get("LUNARRAY", "build/lunarray")
-
+from against import LUNARRAY
 
 X = np.zeros(2)
 

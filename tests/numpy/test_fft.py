@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.fft
 
-from test_linalg import WAYS, compare
+from against import WAYS, compare, view
 
 # One, primes with and without a pass of their own, powers, products, more than the caches hold, and Bluestein's.
 LENGTHS = [1, 2, 3, 4, 5, 6, 7, 8, 11, 12, 13, 15, 16, 27, 29, 31, 32, 36, 37, 62, 64, 74, 97, 100, 101, 120, 128, 211, 243, 341,

@@ -1,14 +1,11 @@
 """Filters with feedback of random orders, shapes and states: SciPy says what is right."""
-import os
 import random
-import subprocess
 
 import numpy as np
 import pytest
 import scipy.signal
 
-from rounds import rounds
-from test_index import LUNARRAY, WAYS
+from against import WAYS, rounds, run
 
 TOLERANCE = {"float16": 2e-3, "float32": 1e-6, "float64": 1e-11, "int32": 1e-6}
 
@@ -23,8 +20,7 @@ def coefficients(r, g):
 
 @pytest.mark.parametrize("way", WAYS)
 def test_lfilter(way, tmp_path):
-    device, env, _ = WAYS[way]
-    lines, wants = [f"gpu.device '{device}'"], []
+    lines, wants = [], []
     for k in range(rounds(60 if way == "cpu" else 25)):
         r, g = random.Random(k), np.random.default_rng(k)
         b, a = coefficients(r, g)
@@ -43,8 +39,7 @@ def test_lfilter(way, tmp_path):
             wants.append((k, dtype, {"y": scipy.signal.lfilter(b, a, wide, axis), "z": z, "state": state}))
         else:
             wants.append((k, dtype, {"y": wide, "z": wide}))
-    (tmp_path / "script.lua").write_text("\n".join(lines))
-    subprocess.run([LUNARRAY, str(tmp_path / "script.lua")], env={**os.environ, **env}, check=True, timeout=100)
+    run(tmp_path, way, lines)
     for k, dtype, want in wants:
         out = np.load(tmp_path / f"out-{k}.npz")
         assert out["y"].dtype == ("float32" if dtype == "int32" else dtype) and out["state"].dtype == "float64"

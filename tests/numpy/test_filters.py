@@ -4,8 +4,8 @@ import random
 import numpy as np
 import pytest
 import scipy.signal
-from rounds import rounds
-from test_linalg import WAYS, compare
+
+from against import WAYS, compare, rounds
 from test_signal import edges
 
 KINDS = ["lowpass", "highpass", "bandpass", "bandstop"]

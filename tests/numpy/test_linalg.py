@@ -1,50 +1,11 @@
 """gpu.linalg, matmul, einsum and the elementwise functions that NumPy has, on random arrays: NumPy says what is right."""
-import os
 import random
-import subprocess
 
 import numpy as np
 import pytest
 from scipy.linalg import expm, lu, null_space, orth, toeplitz
 
-from rounds import rounds
-
-LUNARRAY = os.environ.get("LUNARRAY", "build/lunarray")
-WAYS = {"cpu": ("cpu", {}), "simt": ("simt", {}), "generated": ("simt", {"LUNARRAY_GENERATED": "1"})}
-
-
-def compare(folder, way, cases):
-    """Each case: a Lua expression list over the arrays given by name, and NumPy's results for it."""
-    device, env = WAYS[way]
-    lua = [f"gpu.device('{device}')", "local la = gpu.linalg",
-           "local function put(name, ...) for i, v in ipairs({...}) do",
-           "  if type(v) ~= 'userdata' then v = gpu.array({v}, type(v) == 'number' and 'float64' or nil)",
-           "  elseif not pcall(function() return v.dtype end) then v = gpu.array({v}, 'complex128') end",
-           "  gpu.save(name .. '-' .. i .. '.npy', v) end end"]
-    for k, (code, arrays, _) in enumerate(cases):
-        lua.append("do")
-        for name, a in arrays.items():
-            np.save(folder / f"{k}-{name}.npy", a)
-            lua.append(f"local {name} = gpu.load('{folder}/{k}-{name}.npy')")
-        lua.append(f"put('{folder}/out-{k}', {code})\nend")
-    script = folder / "script.lua"
-    script.write_text("\n".join(lua))
-    p = subprocess.run([LUNARRAY, str(script)], text=True, capture_output=True, timeout=200, env={**os.environ, **env})
-    assert p.returncode == 0, p.stderr + p.stdout
-    for k, (code, arrays, wants) in enumerate(cases):
-        for i, want in enumerate(wants if isinstance(wants, (tuple, list)) else [wants]):
-            if want is None:
-                continue
-            want = np.asarray(want)
-            got = np.load(folder / f"out-{k}-{i + 1}.npy")
-            if want.ndim == 0:
-                got = got.reshape(())
-            assert got.shape == want.shape, (code, {n: a.shape for n, a in arrays.items()}, got.shape, want.shape)
-            dtypes = {a.dtype for a in [got, *arrays.values()]}
-            off = 2e-3 if np.dtype(np.float16) in dtypes else 2e-4 if dtypes & {np.dtype("f"), np.dtype("F")} else 1e-10
-            scale = max(1, np.abs(want[np.isfinite(want)]).max(initial=0))
-            np.testing.assert_allclose(got, want, rtol=off, atol=scale * (off if off > 1e-9 else 1e-11),
-                                       err_msg=f"{code} result {i + 1}")
+from against import WAYS, compare, rounds
 
 
 def batch(r):

@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 import scipy.ndimage as nd
 
-from rounds import rounds
-from test_linalg import WAYS, compare
+from against import WAYS, compare, rounds
 
 BORDERS = ["reflect", "mirror", "nearest", "wrap", "constant"]
 

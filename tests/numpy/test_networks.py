@@ -5,8 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from rounds import rounds
-from test_linalg import WAYS, compare
+from against import WAYS, compare, rounds
 
 
 def strided(r, g, shape, dtype):

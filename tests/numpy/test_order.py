@@ -1,16 +1,11 @@
 """Counting, with weights and without, and what rests on the order of elements, of random arrays beside NumPy."""
-import os
 import random
-import subprocess
 import warnings
 
 import numpy as np
 import pytest
 
-from rounds import rounds
-
-LUNARRAY = os.environ.get("LUNARRAY", "build/lunarray")
-WAYS = {"cpu": ("cpu", {}), "simt": ("simt", {}), "generated": ("simt", {"LUNARRAY_GENERATED": "1"})}
+from against import WAYS, rounds, run
 
 
 def counts(r, g):
@@ -118,8 +113,7 @@ def weighted(r, g):
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("maker", [counts, different, selections, quantiles, weighted])
 def test_against_numpy(tmp_path, way, maker):
-    device, env = WAYS[way]
-    script, wants = [f"gpu.device('{device}')", "local function put(name, ...)",
+    script, wants = ["local function put(name, ...)",
                      "  for i, v in ipairs({...}) do if type(v) == 'number' then v = gpu.array(v, 'float64') end",
                      "    gpu.save(name .. '-' .. i .. '.npy', v) end end"], []
     for seed in range(rounds({"cpu": 40, "simt": 12, "generated": 6}[way])):
@@ -132,10 +126,7 @@ def test_against_numpy(tmp_path, way, maker):
                 script.append(f"local {name} = gpu.load('{tmp_path}/{seed}-{name}.npy')")
             script.append(f"put('{tmp_path}/out-{seed}-{k}', {code})\nend")
             wants.append((f"out-{seed}-{k}", code, want if isinstance(want, tuple) else (want,)))
-    (tmp_path / "script.lua").write_text("\n".join(script))
-    p = subprocess.run([LUNARRAY, str(tmp_path / "script.lua")], text=True, capture_output=True, timeout=300,
-                       env={**os.environ, **env})
-    assert p.returncode == 0, p.stderr + p.stdout
+    run(tmp_path, way, script)
     for file, code, parts in wants:
         for i, want in enumerate(parts):
             got = np.load(tmp_path / f"{file}-{i + 1}.npy")
@@ -144,7 +135,7 @@ def test_against_numpy(tmp_path, way, maker):
 
 
 def test_rows_of_16_bits_of_all_lengths(tmp_path):
-    g, script, wants = np.random.default_rng(3), ["gpu.device('cpu')"], []
+    g, script, wants = np.random.default_rng(3), [], []
     for dtype in ("int16", "uint16", "float16"):
         for n in (2, 10, 33, 1000, 1024, 1025):
             x = g.integers(0, 65536, (7, n)).astype("uint16").view(dtype)
@@ -152,8 +143,6 @@ def test_rows_of_16_bits_of_all_lengths(tmp_path):
             np.save(tmp_path / f"{name}.npy", x)
             script.append(f"gpu.save('{tmp_path}/out-{name}.npy', gpu.load('{tmp_path}/{name}.npy'):sort(2))")
             wants.append((name, np.sort(x, 1)))
-    (tmp_path / "script.lua").write_text("\n".join(script))
-    p = subprocess.run([os.environ["LUNARRAY"], str(tmp_path / "script.lua")], text=True, capture_output=True, timeout=300)
-    assert p.returncode == 0, p.stderr + p.stdout
+    run(tmp_path, "cpu", script)
     for name, want in wants:
         np.testing.assert_array_equal(np.load(tmp_path / f"out-{name}.npy"), want, name)

@@ -6,8 +6,7 @@ import warnings
 import numpy as np
 import pytest
 
-from rounds import rounds
-from test_linalg import LUNARRAY, WAYS, compare
+from against import LUNARRAY, WAYS, compare, rounds, view
 
 DTYPES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64"]
 COMPLEX = ["complex64", "complex128"]
@@ -32,19 +31,6 @@ def test_promotion():
     for a in names:
         for b in names:
             assert next(got) == expected(a, b).name, (a, b)
-
-
-def view(r, g, dtype):
-    """A Lua expression over x, and the same in NumPy: a view of a random array."""
-    shape = [r.choice([1, 2, 3, 5, 8, 33]) for _ in range(r.randint(1, 4))]
-    x = g.standard_normal(shape) * 3
-    if np.dtype(dtype).kind in "iub":
-        x = np.abs(np.round(x)) if np.dtype(dtype).kind == "u" else np.round(x)
-    x = x.astype(dtype)
-    order = r.sample(range(x.ndim), x.ndim)
-    steps = [r.choice([1, 1, 1, 2, -1, -2]) for _ in shape]
-    lua = "x:permute{" + ", ".join(str(i + 1) for i in order) + "}['" + ", ".join(f"::{s}" for s in steps) + "']"
-    return x, lua, x.transpose(order)[tuple(slice(None, None, s) for s in steps)]
 
 
 def wide(v):

@@ -2,8 +2,8 @@
 import numpy as np
 import pytest
 
-from rounds import rounds
-from test_index import WAYS, Base, run_cases, show, table
+from against import WAYS, rounds
+from printed import Base, run_cases, show, table
 
 
 def axis_of(r, x):

@@ -4,8 +4,8 @@ import random
 import numpy as np
 import pytest
 import scipy.signal
-from test_linalg import WAYS, compare
-from test_reduce import view
+
+from against import WAYS, compare, view
 
 DTYPES = ["float64", "float32", "int32", "uint8", "float16", "int64"]
 

@@ -1,5 +1,4 @@
 """Sparse matrices: products, sums and structure as SciPy has them, and files that go both ways."""
-import os
 import random
 import subprocess
 
@@ -7,18 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from rounds import rounds
-
-LUNARRAY = os.environ.get("LUNARRAY", "build/lunarray")
-WAYS = {"cpu": ("cpu", {}), "simt": ("simt", {}), "generated": ("simt", {"LUNARRAY_GENERATED": "1"})}
-
-
-def run(folder, way, lines):
-    device, env = WAYS[way]
-    script = folder / "script.lua"
-    script.write_text("\n".join([f"gpu.device('{device}')"] + lines))
-    p = subprocess.run([LUNARRAY, str(script)], text=True, capture_output=True, timeout=200, env={**os.environ, **env})
-    assert p.returncode == 0, p.stderr + p.stdout
+from against import LUNARRAY, WAYS, rounds, run
 
 
 def matrix(r, g, rows, columns, dtype):

@@ -1,12 +1,10 @@
 """Special functions over their ranges in every floating dtype: SciPy says what is right."""
-import os
-import subprocess
 
 import numpy as np
 import pytest
 import scipy.special
 
-from test_index import LUNARRAY, WAYS
+from against import WAYS, run
 
 BESSEL = ["j0", "j1", "y0", "y1", "i0", "i0e", "i1", "i1e"]
 NORMAL = ["erfcx", "erfcinv", "ndtr", "log_ndtr", "ndtri"]  # the second and the last of numbers from 0 to 2
@@ -38,9 +36,14 @@ def close(got, want, swing, t):
         return off | (got == want) | (np.isnan(got) & np.isnan(want)) | huge
 
 
+def results(folder, way, lines):
+    """What the lines make of in.npz, `v`, in the table `out`."""
+    run(folder, way, [f"local v, out = gpu.load('{folder}/in.npz'), {{}}", *lines, f"gpu.save('{folder}/out.npz', out)"])
+    return np.load(folder / "out.npz")
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_special_functions(way, tmp_path):
-    device, env, _ = WAYS[way]
     dtypes = DTYPES[2:] if way == "generated" else DTYPES
     x, a, b, p = arguments(np.random.default_rng(5))
     with np.errstate(all="ignore"):
@@ -49,11 +52,7 @@ def test_special_functions(way, tmp_path):
     lines = [f"out.{f}_{t} = v.x_{t}:{f}()" for f in BESSEL for t in dtypes]
     lines += [f"out.{f}_{t} = v.{kind(f)}_{t}:{f}()" for f in NORMAL for t in dtypes]
     lines += [f"out.{f}_{t} = gpu.{f}(v.a_{t}, v.b_{t})" for f in ["gammainc", "gammaincc"] for t in dtypes]
-    script = tmp_path / "special.lua"
-    script.write_text(f"gpu.device '{device}'\nlocal v, out = gpu.load('{tmp_path}/in.npz'), {{}}\n" + "\n".join(lines) +
-                      f"\ngpu.save('{tmp_path}/out.npz', out)\n")
-    subprocess.run([LUNARRAY, str(script)], env={**os.environ, **env}, check=True, timeout=100)
-    out = np.load(tmp_path / "out.npz")
+    out = results(tmp_path, way, lines)
     for t in dtypes:
         wide = {k: arrays[f"{k}_{t}"].astype(float) for k in "xabp"}
         for f in BESSEL + NORMAL + ["gammainc", "gammaincc"]:
@@ -97,16 +96,11 @@ def beta_cases(g):
 
 @pytest.mark.parametrize("way", WAYS)
 def test_beta_zeta_and_integrals(way, tmp_path):
-    device, env, _ = WAYS[way]
     cases = [(code, [v.astype(t) for v in args], f) for t in (["float64"] if way == "generated" else ["float64", "float32"])
              for code, args, f in beta_cases(np.random.default_rng(7))]
     np.savez(tmp_path / "in.npz", **{f"{n}{k}": v for k, (_, args, _) in enumerate(cases) for n, v in zip("xyz", args)})
     lines = [f"do local x, y, z = v.x{k}, v.y{k}, v.z{k} out.r{k} = {code} end" for k, (code, _, _) in enumerate(cases)]
-    script = tmp_path / "beta.lua"
-    script.write_text(f"gpu.device '{device}'\nlocal v, out = gpu.load('{tmp_path}/in.npz'), {{}}\n" + "\n".join(lines) +
-                      f"\ngpu.save('{tmp_path}/out.npz', out)\n")
-    subprocess.run([LUNARRAY, str(script)], env={**os.environ, **env}, check=True, timeout=100)
-    out = np.load(tmp_path / "out.npz")
+    out = results(tmp_path, way, lines)
     for k, (code, args, f) in enumerate(cases):
         with np.errstate(all="ignore"):
             want, t = f(*[v.astype(float) for v in args]), args[0].dtype
@@ -121,17 +115,12 @@ def test_beta_zeta_and_integrals(way, tmp_path):
 
 @pytest.mark.parametrize("way", WAYS)
 def test_sigmoid_below_the_normal_numbers_and_digamma_beside_its_poles(way, tmp_path):
-    device, env, _ = WAYS[way]
     g = np.random.default_rng(3)
     x = {t: np.concatenate([EDGES, g.uniform(-reach, 0, 700), g.uniform(-5, 40, 300), [-100, -88.8, -709.9, -720]]).astype(t)
          for t, reach in (("float32", 103), ("float64", 740))}
     np.savez(tmp_path / "in.npz", poles=np.array([0, -0.0, -1, -2, -1e20, -np.inf, np.nan]), **x)
-    script = tmp_path / "script.lua"
-    script.write_text(f"gpu.device '{device}'\nlocal v, out = gpu.load('{tmp_path}/in.npz'), {{}}\n" + "".join(
-        f"out.sigmoid{t}, out.silu{t}, out.digamma{t} = v.{t}:sigmoid(), v.{t}:silu(), v.poles:to('{t}'):digamma()\n" for t in x)
-        + f"gpu.save('{tmp_path}/out.npz', out)\n")
-    subprocess.run([LUNARRAY, str(script)], env={**os.environ, **env}, check=True, timeout=100)
-    out = np.load(tmp_path / "out.npz")
+    out = results(tmp_path, way, [f"out.sigmoid{t}, out.silu{t}, out.digamma{t} = v.{t}:sigmoid(), v.{t}:silu(), "
+                                  f"v.poles:to('{t}'):digamma()" for t in x])
     for t, v in x.items():
         with np.errstate(all="ignore"):
             wide = v.astype(np.longdouble)

@@ -1,11 +1,9 @@
 """Every ufunc of NumPy under its name here, over all pairs of special values in the dtypes that it takes."""
-import os
-import subprocess
 
 import numpy as np
 import pytest
 
-from test_index import LUNARRAY, WAYS
+from against import WAYS, run
 
 # What has another name here. There are no dates, so isnat has no meaning.
 NAMES = {
@@ -78,7 +76,6 @@ def check(name, args, want, got, keep):
 
 @pytest.mark.parametrize("way", WAYS)
 def test_every_ufunc(way, tmp_path):
-    device, env, _ = WAYS[way]
     rows, arrays, lines = list(cases()), {}, []
     if way == "generated":  # tests/unit/test_generated.c has the operations; these are made of several
         rows = [r for r in rows if r[0] in ["nextafter", "frexp"] and r[1][0].dtype in [np.float16, np.float64]]
@@ -87,11 +84,9 @@ def test_every_ufunc(way, tmp_path):
         ours = ", ".join(f"x.a{i}_{k}" for k in range(len(args)))
         lines.append(f"put({i}, gpu.zeros(0).{NAMES.get(name, name)}({ours}))")
     np.savez(tmp_path / "in.npz", **arrays)
-    script = tmp_path / "ufuncs.lua"
-    script.write_text(f"gpu.device '{device}'\nlocal x, out = gpu.load('{tmp_path}/in.npz'), {{}}\n"
-                      "local function put(i, ...)\n  for k, v in ipairs { ... } do out['r' .. i .. '_' .. k] = v end\n"
-                      "end\n" + "\n".join(lines) + f"\ngpu.save('{tmp_path}/out.npz', out)\n")
-    subprocess.run([LUNARRAY, str(script)], env={**os.environ, **env}, check=True, timeout=200)
+    run(tmp_path, way, [f"local x, out = gpu.load('{tmp_path}/in.npz'), {{}}",
+                        "local function put(i, ...) for k, v in ipairs { ... } do out['r' .. i .. '_' .. k] = v end end",
+                        *lines, f"gpu.save('{tmp_path}/out.npz', out)"])
     out = np.load(tmp_path / "out.npz")
     for i, (name, args, want, keep) in enumerate(rows):
         for k, v in enumerate(want):
