@@ -46,6 +46,7 @@ enum rt_status kn_apply(enum kn_op op, const struct kn_operand *args, struct rt_
 
 /* to[...] = from, broadcast to `to`'s shape, converted, any strides, same device; overlap is safe. Any dtypes. */
 enum rt_status kn_copy(const struct rt_array *to, const struct rt_array *from, struct rt_error *e);
+/* to[...] = number, likewise. */
 enum rt_status kn_fill(const struct rt_array *to, const struct kn_operand *number, struct rt_error *e);
 /* A new contiguous array: from converted to dtype and on device d. */
 enum rt_status kn_convert(const struct rt_array *from, enum rt_dtype dtype, struct rt_device *d, struct rt_array *out,
@@ -119,7 +120,7 @@ bool kn_small_dot(const struct rt_array *a, const struct rt_array *b, enum rt_dt
 /* Array operations on this device run as generated CUDA C: on GPUs, and on the software GPU while a graph is recorded
  * or for tests. */
 bool kn_runs_generated(const struct rt_device *d);
-/* For tests: run array operations on simt as generated CUDA C through the software GPU. */
+/* For tests: run array operations on simt as generated CUDA C through the software GPU; and whether they are. */
 void kn_force_generated(bool on);
 bool kn_generated(void);
 

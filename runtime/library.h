@@ -10,7 +10,6 @@
 
 #include "runtime/status.h"
 
-/* Rows: id, name for users, sonames to try (newest first, NULL ends), environment variable, how to get it. */
 enum rt_library_id {
     RT_LIB_CUDA,
     RT_LIB_NVRTC,

@@ -94,7 +94,8 @@ bool simt_jit_in_frame(const struct jit *j, uint16_t slot, int half, struct x86_
 /* The register of a number that nobody needs any more, to be overwritten; -1 when it must be kept, or is in none. */
 int simt_jit_take_scalar(struct jit *j, const struct jit_insn *n, int read, int half);
 int simt_jit_predicate(struct jit *j, uint16_t slot);
-/* A register for a number that the instruction at hand computes; it is the slot's once simt_jit_define says so. */
+/* A register for a number that the instruction at hand computes; it is the slot's once simt_jit_define_scalar says so.
+ */
 int simt_jit_new_gpr(struct jit *j);
 void simt_jit_define_scalar(struct jit *j, uint16_t slot, struct jit_form f, const int regs[2]);
 /* As many lanes as a vector has. */
