@@ -1,4 +1,5 @@
-// Colours of cells in JupyterLab: Lua, and in it the CUDA C of kernel strings and of %%cuda cells, as the shell has them.
+// Colours of cells in JupyterLab: Lua, and in it the CUDA C of kernel strings and of %%cuda cells, as the shell has them;
+// and plots no wider than their cell.
 // It takes the place of the page's own mode for Lua. install.c appends the keywords of Lua, and the words of CUDA C with what
 // they are: the whole is a call. The page loads it as a prebuilt extension, a webpack module container that gives a plugin.
 (words => {
@@ -152,10 +153,14 @@
     const [editor, language] = await Promise.all([ask('@jupyterlab/codemirror'), ask('@codemirror/language')]);
     return {
       id: 'lunarray:highlight',
-      description: 'Colours Lua and the CUDA C in it.',
+      description: 'Colours Lua and the CUDA C in it; plots fit their cells.',
       autoStart: true,
       requires: [editor.IEditorLanguageRegistry],
       activate(app, languages) {
+        // The page does so with other pictures; of a plot that is wider than its cell the right side would be out of sight.
+        const style = document.createElement('style');
+        style.textContent = '.jp-RenderedSVG:not(.jp-mod-unconfined) img { max-width: 100%; height: auto; }';
+        document.head.append(style);
         const entry = languages.findByName('lua');
         if (!entry) return;
         entry.load = async () => new language.LanguageSupport(language.StreamLanguage.define(mode));

@@ -174,13 +174,23 @@ static bool push_for_shape(lua_State *L, const char *source, size_t source_lengt
     return found;
 }
 
+/* Whether the name that x is behind stands alone or in a list before an =; *to is what follows that. */
+static bool is_assigned(struct lg_lexer x, struct lg_token *to)
+{
+    for (bool behind = true; lg_lexer_code(&x, to); behind = !behind) {
+        if (behind && lg_token_is(&x, to, "=")) return lg_lexer_code(&x, to);
+        if (behind ? !lg_token_is(&x, to, ",") : to->kind != LG_TOKEN_NAME) return false;
+    }
+    return false;
+}
+
 enum setting { SETS_NOTHING, SETS_NIL, SETS_VALUE };
 
 /* What the cell first gives the variable outside of its blocks. */
 static enum setting setting_of(const char *text, size_t length, const char *name)
 {
     struct lg_lexer x;
-    struct lg_token t, next, before = {0};
+    struct lg_token t, to, before = {0};
     size_t n = strlen(name);
     int blocks = 0, braces = 0;
     lg_lexer_init(&x, text, length);
@@ -191,15 +201,13 @@ static enum setting setting_of(const char *text, size_t length, const char *name
         blocks -= t.keyword == LG_END || t.keyword == LG_UNTIL;
         braces += lg_token_is(&x, &t, "{") - lg_token_is(&x, &t, "}");
         if (!named || blocks || braces || lg_token_is(&x, &before, ".") || lg_token_is(&x, &before, ":")) continue;
-        struct lg_lexer ahead = x;
-        if (lg_lexer_code(&ahead, &next) && lg_token_is(&x, &next, "=") && lg_lexer_code(&ahead, &next))
-            return next.keyword == LG_NIL ? SETS_NIL : SETS_VALUE;
+        if (is_assigned(x, &to)) return to.keyword == LG_NIL ? SETS_NIL : SETS_VALUE;
     }
     return SETS_NOTHING;
 }
 
-/* A variable without a value that an earlier cell was to give one. */
-static bool push_for_cell(lua_State *L, const char *name)
+/* What the last cell that sets the variable gives it; its number goes to *number. */
+static enum setting last_setting(lua_State *L, const char *name, int *number)
 {
     static const char reset[] = "%reset";
     struct lg_session *s = lg_session_of(L);
@@ -210,13 +218,29 @@ static bool push_for_cell(lua_State *L, const char *name)
         snprintf(chunk, sizeof chunk, "=cell %d", n);
         const char *text = lg_chunk_source(L, chunk, &length);
         enum setting setting = text ? setting_of(text, length, name) : SETS_NOTHING;
-        if (text && strncmp(text, reset, sizeof reset - 1) == 0) setting = SETS_NIL;
+        bool forgets = text && strncmp(text, reset, sizeof reset - 1) == 0;
         lua_settop(L, top);
-        if (setting == SETS_VALUE)
-            return lua_pushfstring(L, "cell %d sets %s, but ended before that, or gave it nil", n, name);
-        if (setting == SETS_NIL) return false;
+        *number = n;
+        if (forgets || setting != SETS_NOTHING) return setting;
     }
-    return false;
+    return SETS_NOTHING;
+}
+
+/* A variable without a value that an earlier cell was to give one. */
+static bool push_for_cell(lua_State *L, const char *name)
+{
+    int number;
+    if (last_setting(L, name, &number) != SETS_VALUE) return false;
+    return lua_pushfstring(L, "cell %d sets %s, but ended before that, or gave it nil", number, name);
+}
+
+/* In a notebook, whose cells are run in any order, or not at all since it was opened. */
+static bool push_for_notebook(lua_State *L, const char *name)
+{
+    const struct lg_session *s = lg_session_of(L);
+    int number;
+    if (!s || !s->hosted || last_setting(L, name, &number) != SETS_NOTHING) return false;
+    return lua_pushfstring(L, "no cell that was run has set %s; the one that does may stand above", name);
 }
 
 bool lg_push_nil(lua_State *L, const char *code, size_t length)
@@ -372,7 +396,7 @@ bool lg_push_unset(lua_State *L, const struct lg_place *p)
         push_scope(L);
         const char *name = lua_pushlstring(L, p->text + t.start, t.end - t.start);
         if (lg_push_field(L, -2) || is_given(p->source, p->source_length, name)) continue;
-        bool known = push_for_cell(L, name) || push_for_global(L, name, false);
+        bool known = push_for_cell(L, name) || push_for_global(L, name, false) || push_for_notebook(L, name);
         lua_pushfstring(L, "%s has no value%s%s", name, known ? ": " : "", known ? lua_tostring(L, -1) : "");
         return true;
     }
@@ -484,7 +508,8 @@ bool lg_push_name_hint(lua_State *L, const struct lg_place *p, const char *messa
         push_for_shape(L, p->source, p->source_length, name)) {
         found = true;
     } else if (nil && (name = quoted(L, message, "(global '"))) {
-        found = push_for_cell(L, name) || push_for_global(L, name, strstr(message, "call a nil value"));
+        found = push_for_cell(L, name) || push_for_global(L, name, strstr(message, "call a nil value")) ||
+                push_for_notebook(L, name);
     } else if (strstr(message, "call a nil value") && (name = quoted(L, message, "(field '"))) {
         struct lg_token owner;
         found = push_owner(L, p, &owner) && push_for_field(L, lua_gettop(L), name);

@@ -161,6 +161,7 @@ struct lg_session *lg_session_new(const struct lg_options *options)
     if (!s) return NULL;
     s->sink = options->sink;
     s->interactive = options->interactive;
+    s->hosted = options->hosted;
     if (s->interactive)
         s->history =
             options->history_of ? lg_history_share(options->history_of->history) : lg_history_new(options->history);

@@ -45,7 +45,8 @@ struct lg_session {
     struct lg_heap heap; /* of L */
     struct lg_sink sink;
     bool interactive;
-    bool plain; /* what is evaluated is no cell: it runs as in a stock lua */
+    bool hosted; /* by a notebook: lg_options */
+    bool plain;  /* what is evaluated is no cell: it runs as in a stock lua */
     int count;
     struct lg_arena answers;
 

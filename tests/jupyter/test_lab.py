@@ -112,6 +112,13 @@ return cells.map(cell => Array.from(cell.node.querySelectorAll('.jp-OutputArea-o
 """
 
 
+# Whether each picture, all narrower than it is, fits its cell.
+ROOM = """
+const images = window.jupyterapp.shell.currentWidget.node.querySelectorAll('.jp-OutputArea-output img');
+return Array.from(images).map(i => i.clientWidth <= i.parentElement.clientWidth && i.parentElement.scrollWidth <= i.parentElement.clientWidth);
+"""
+
+
 @pytest.mark.skipif(not shutil.which("gnuplot"), reason="no gnuplot")
 def test_pictures(lab, browser):
     def check(cells):
@@ -120,7 +127,16 @@ def test_pictures(lab, browser):
         assert browser.execute_script(SIZES) == [[], [400], [640], [640], [], [640]]
         assert browser.execute_script("return document.querySelectorAll('.vega-embed canvas, .vega-embed svg').length")
 
+    def all_fit():
+        assert browser.execute_script(ROOM) == [True] * 4
+
     open_and_run(lab, browser, "pictures.ipynb", check)
+    size = browser.get_window_size()
+    browser.set_window_size(600, size["height"])
+    try:
+        comes_to_hold(browser, all_fit)
+    finally:
+        browser.set_window_size(size["width"], size["height"])
 
 
 def test_interact(lab, browser):

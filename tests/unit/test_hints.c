@@ -254,6 +254,9 @@ static const struct {
     {"1> x = 3", "near '1'", "behind the prompt"},
     {"> x = 3", "near '>'", "behind the prompt"},
     {">> x = 3", "near '>>'", "behind the prompt"},
+    {">>> x = 3", "near '>>'", "behind the prompt"},
+    {"In [12]: x * 2", "near '*'", "behind the prompt"},
+    {"x = 1\nOut[3]: 4", "near '4'", "behind the prompt"},
     {"using namespace std", "near 'namespace'", "nothing to import"},
     {"y = 'ab' * 3", "attempt to mul", "rep(3)"},
     {"y = ~true", "on a boolean value", "not x"},
@@ -414,6 +417,11 @@ TEST(a_cell_that_did_not_come_to_set_a_variable_is_named)
     fails("shape = gpu.zeros((3, 4))"); /* not even compiled */
     fails("shape[1] = 2");
     CHECK_HAS(hint_of(), "cell 8 sets shape");
+    fails("one, two = error('no')");
+    fails("two()");
+    CHECK_HAS(hint_of(), "cell 10 sets two");
+    fails("nowhere()"); /* who types knows */
+    CHECK_STR(hint_of(), "");
     static const char *const silent[] = {"within", "nowhere", "t = {key = 1}", "key", "late = nil", "late"};
     for (size_t i = 0; i < sizeof silent / sizeof *silent; i++)
         if (strstr(run(silent[i]), names)) FAIL("%s: %s", silent[i], out);

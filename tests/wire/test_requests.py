@@ -107,6 +107,19 @@ def test_a_failing_silent_request_shows_nothing_either(client):
     assert content["status"] == "error" and between == []
 
 
+def test_a_cell_that_was_not_run_is_thought_of(client):
+    """Who opens a notebook may begin in the middle of it."""
+    def hint(code):
+        return [line for line in client.execute(code)[0].get("traceback", []) if "hint: " in line]
+
+    for code in ("never_set + 1", "never_set()", "gpu.sqrt(never_set)"):
+        assert "no cell that was run has set never_set;" in hint(code)[0]
+    failed = client.execute("never_set = error('no')")[0]["execution_count"]
+    assert f"cell {failed} sets never_set, but ended before that" in hint("never_set + 1")[0]
+    client.execute("never_set = nil")
+    assert hint("never_set + 1") == []
+
+
 def test_without_history_the_count_stays(client):
     before = client.execute("x = 0")[0]["execution_count"]
     content, between = client.execute("return 'shown'", store_history=False)
