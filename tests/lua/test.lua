@@ -123,7 +123,8 @@ function t.close(got, want, tolerance, what)
   if type(want) == "userdata" then want = want:flatten():totable() end
   if #got ~= #want then error((what or "the list") .. " has " .. #got .. " elements, expected " .. #want, 2) end
   for i, w in ipairs(want) do
-    if not (got[i] == w or math.abs(got[i] - w) <= tolerance * math.max(1, math.abs(w))) then
+    local same = got[i] == w -- else an infinite w would be near everything
+    if not (same or math.abs(got[i] - w) < math.huge and math.abs(got[i] - w) <= tolerance * math.max(1, math.abs(w))) then
       error(("%s[%d] is %s, expected %s"):format(what or "value", i, show(got[i]), show(w)), 2)
     end
   end
