@@ -393,6 +393,17 @@ TEST(dtypes_of_type_words)
     CHECK_INT(rt_type_dtype("P", &lanes), RT_DTYPE_COUNT);
 }
 
+/* Of a plain C function whose name happens to read as a mangled one. */
+TEST(a_symbol_of_other_parameters_tells_no_types)
+{
+    struct rt_program p = joined(".visible .entry _Z1kf(\n\t.param .u32 a,\n\t.param .u64 b\n)\n{ret;}\n", "");
+    CHECK_INT(p.entry_count, 1);
+    CHECK_INT(p.entries[0].param_count, 2);
+    CHECK_STR(p.entries[0].params[0].type, "unknown");
+    CHECK_STR(p.entries[0].params[1].type, "void *");
+    rt_entries_free(p.entries, p.entry_count);
+}
+
 TEST(allocations_that_fail_are_reported)
 {
     bool done = false;

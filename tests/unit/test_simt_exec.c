@@ -468,3 +468,40 @@ TEST(atomics_of_every_kind)
     CHECK_NEAR(f32(v[6]), 128, 0);
     CHECK_NEAR(*(double *)(v + 8), 384, 0);
 }
+
+/* The driver refuses most of these before; here they are to take nothing and to run nothing. */
+TEST(launches_that_no_gpu_has_are_refused)
+{
+    static const struct {
+        unsigned grid[3], block[3], cluster[3];
+        size_t shared;
+        const char *why;
+    } rows[] = {
+        {{1, 0, 1}, {1, 1, 1}, {0}, 0, "at least one block"},
+        {{1, 1, 1}, {1, 1, 0}, {0}, 0, "at least one block"},
+        {{1, 1, 1}, {1025, 1, 1}, {0}, 0, "1 to 1024 threads"},
+        {{1, 1, 1}, {64, 32, 1}, {0}, 0, "at most 1024 threads"},
+        {{1, 1, 1}, {1, 1, 1}, {0}, (1u << 28) + 1, "not that much shared memory"},
+        {{UINT32_MAX, UINT32_MAX, 2}, {1, 1, 1}, {0}, 0, "too many blocks"},
+        {{3, 1, 1}, {1, 1, 1}, {2, 1, 1}, 0, "clusters of that size"},
+        {{32, 1, 1}, {1, 1, 1}, {32, 1, 1}, 0, "clusters of that size"},
+        {{8, 8, 1}, {1, 1, 1}, {8, 8, 1}, 0, "clusters of that size"},
+    };
+    struct rt_error e = {0};
+    struct simt_program *p = load(KERNEL(OUT, GET "st.global.u32 [%rd1], 7; ret;"), &e);
+    uint64_t out = device(64);
+    const void *params = &out;
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        struct simt_launch l = {
+            .function = simt_program_function(p, "k"), .params = params, .dynamic_shared = rows[k].shared};
+        struct simt_fault fault;
+        memcpy(l.grid, rows[k].grid, sizeof l.grid);
+        memcpy(l.block, rows[k].block, sizeof l.block);
+        memcpy(l.cluster, rows[k].cluster, sizeof l.cluster);
+        CHECK(!simt_run(&l, &fault));
+        CHECK_INT(fault.kind, SIMT_FAULT_NOMEM);
+        CHECK_HAS(fault.text, rows[k].why);
+        CHECK_INT(*(uint32_t *)simt_host(out), 0);
+    }
+    simt_program_free(p);
+}
