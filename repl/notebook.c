@@ -102,15 +102,6 @@ bool sh_notebook_view(const json_t *notebook, struct sh_notebook *out, char why[
     return ok;
 }
 
-bool sh_notebook_parse(const char *text, size_t length, struct sh_notebook *out, char why[SH_WHY])
-{
-    json_t *notebook = sh_document_parse(text, length, why);
-    *out = (struct sh_notebook){0};
-    bool ok = notebook && sh_notebook_view(notebook, out, why);
-    json_decref(notebook);
-    return ok;
-}
-
 void sh_notebook_free(struct sh_notebook *n)
 {
     for (size_t i = 0; i < n->count; i++) {

@@ -1,4 +1,4 @@
-/* Reading Jupyter notebooks (nbformat 4): code and Markdown cells, in order. Pure: bytes in, cells out. */
+/* The code and Markdown cells of Jupyter notebooks (nbformat 4), in order. Pure: JSON in, cells out. */
 #ifndef SH_NOTEBOOK_H
 #define SH_NOTEBOOK_H
 
@@ -21,9 +21,8 @@ struct sh_notebook { /* released with sh_notebook_free; starts as all zeros */
     size_t count;
 };
 
-/* False when the text is no notebook that we can run; `why` then says so in one line. */
-bool sh_notebook_parse(const char *text, size_t length, struct sh_notebook *out, char why[SH_WHY]);
-/* The same of a notebook that document.h has read. */
+/* The cells of what document.h has read. False when that is no notebook that we can run; `why` then says so in one
+ * line. */
 bool sh_notebook_view(const json_t *notebook, struct sh_notebook *out, char why[SH_WHY]);
 void sh_notebook_free(struct sh_notebook *n);
 

@@ -83,11 +83,6 @@ bool simt_texture_remove(uint64_t handle)
     return true;
 }
 
-void simt_texture_reset(void)
-{
-    for (uint64_t i = 0; i < table.count; i++) table.places[i]->handle = 0;
-}
-
 unsigned simt_format_bytes(CUarray_format format)
 {
     switch (format) {

@@ -57,7 +57,6 @@ bool simt_texture_over(uint64_t memory, uint64_t bytes);
 /* Copies *t into the table; RT_NOMEM when there is no room. Handles are not 0 and are not used twice soon. */
 enum rt_status simt_texture_add(const struct simt_texture *t, uint64_t *handle);
 bool simt_texture_remove(uint64_t handle); /* false: no such object */
-void simt_texture_reset(void);             /* removes all */
 
 /* Bytes of one channel of a format; 0 for a format that textures here cannot have. */
 unsigned simt_format_bytes(CUarray_format format);

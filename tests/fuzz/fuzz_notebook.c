@@ -49,10 +49,11 @@ static void present(const struct sh_demo *demo, const uint8_t *keys, size_t coun
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct sh_notebook n;
+    struct sh_notebook n = {0};
     struct sh_demo demo;
     char why[SH_WHY] = "";
-    if (sh_notebook_parse((const char *)data, size, &n, why)) {
+    json_t *read = sh_document_parse((const char *)data, size, why);
+    if (read && sh_notebook_view(read, &n, why)) {
         for (size_t i = 0; i < n.count; i++) {
             assert(n.cells[i].source[n.cells[i].length] == '\0');
             assert(!n.cells[i].stored || !strchr(n.cells[i].stored, '\033'));
@@ -66,5 +67,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         assert(n.count == 0 && *why);
     }
     sh_notebook_free(&n);
+    json_decref(read);
     return 0;
 }
