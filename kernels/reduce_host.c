@@ -172,6 +172,14 @@ const char *kn_reduce_chunk_of_leaf(const struct kn_reduce_pass *p, int leaf, si
            first * (int64_t)rt_dtypes[p->r->program.arrays[leaf]->dtype].size;
 }
 
+const char *kn_reduce_apart_chunk(const struct kn_reduce_pass *p, size_t item, int64_t step, size_t *length)
+{
+    int64_t first;
+    *length = chunk_of(p, item, &first);
+    return p->plan->base[0] + kn_reduce_bytes_to(&p->r->leaves[0].rows, (int64_t)item / p->chunks) +
+           first * step * (int64_t)p->value;
+}
+
 const char *kn_reduce_stored_chunk(const struct kn_reduce_pass *p, size_t item, size_t *length)
 {
     return kn_reduce_chunk_of_leaf(p, 0, item, length);

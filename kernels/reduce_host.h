@@ -64,6 +64,8 @@ void kn_reduce_start_item(const struct kn_reduce_pass *p, size_t item, char *scr
 void kn_reduce_sum_items(const struct kn_reduce_pass *p, size_t begin, size_t end, char *scratch);
 /* Where an item's elements lie in memory one after the other, as they are to be combined. */
 const char *kn_reduce_stored_chunk(const struct kn_reduce_pass *p, size_t item, size_t *length);
+/* The same where they are `step` elements apart. */
+const char *kn_reduce_apart_chunk(const struct kn_reduce_pass *p, size_t item, int64_t step, size_t *length);
 /* The same of one of several leaves. */
 const char *kn_reduce_chunk_of_leaf(const struct kn_reduce_pass *p, int leaf, size_t item, size_t *length);
 

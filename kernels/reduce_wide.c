@@ -5,8 +5,9 @@
 #include "kernels/reduce_host.h"
 #include "runtime/interrupt.h"
 
-#define BLOCK 512 /* numbers of float64 that are added in KN_WIDE_LANES lanes */
-#define MOST  256 /* numbers that the blocks of an item come to: two for complex ones, of which an item has 32768 */
+#define BLOCK       512 /* numbers of float64 that are added in KN_WIDE_LANES lanes */
+#define LEAST_APART 64  /* numbers of a row that are worth being added where they lie, rather than side by side */
+#define MOST        256 /* numbers that the blocks of an item come to: two for complex ones, of which an item has 32768 */
 
 union lane {
     double real;
@@ -166,6 +167,28 @@ static void sum_computed(struct sums *s, const struct kn_reduce_pass *p, size_t 
     end_block(s);
 }
 
+/* Whether what is added are numbers in memory, so many elements apart that loading them would take longer. */
+static bool are_apart(const struct kn_reduce_pass *p, int64_t *step)
+{
+    const struct kn_program *g = &p->r->program;
+    if (g->count != 1 || g->nodes[0].kind != KN_NODE_ARRAY || p->parts != 1 || p->plan->linear[0]) return false;
+    if (!p->plan->loops->sum_apart[p->class] || !kn_class_exact(g->nodes[0].dtype)) return false;
+    *step = kn_row_step(&p->r->leaves[0].row);
+    return *step != KN_NO_STEP;
+}
+
+static void sum_apart(struct sums *s, const struct kn_reduce_pass *p, size_t item, int64_t step)
+{
+    size_t left, some;
+    const char *at = kn_reduce_apart_chunk(p, item, step, &left);
+    do {
+        some = left < s->block ? left : s->block;
+        p->plan->loops->sum_apart[p->class](s->lanes, at, (ptrdiff_t)step, some);
+        end_block(s);
+        at += (int64_t)some * step * (int64_t)p->value;
+    } while ((left -= some) > 0);
+}
+
 /* Whether what is added are products, or squares, of numbers that lie in memory as they are; `leaf` then has which. */
 static bool are_products(const struct kn_reduce_pass *p, int leaf[2])
 {
@@ -204,6 +227,7 @@ static void sum_items(const struct kn_reduce_pass *p, size_t item, size_t apart,
 {
     struct sums s;
     size_t length;
+    int64_t step;
     int leaf[2];
     if (stored(p) && p->parts == 1) {
         const char *values = kn_reduce_stored_chunk(p, item, &length);
@@ -217,6 +241,8 @@ static void sum_items(const struct kn_reduce_pass *p, size_t item, size_t apart,
     if (stored(p)) {
         const char *values = kn_reduce_stored_chunk(p, item, &length);
         sum_stored(&s, values, stride, length * p->parts);
+    } else if (are_apart(p, &step)) {
+        sum_apart(&s, p, item, step);
     } else if (are_products(p, leaf)) {
         sum_products(&s, p, item, leaf);
     } else {
@@ -262,7 +288,9 @@ static size_t streams(const struct kn_reduce_pass *p, size_t item)
  * would take longer. */
 static bool are_short(const struct kn_reduce_pass *p)
 {
+    int64_t step;
     int leaf[2];
+    if (are_apart(p, &step) && p->r->length >= LEAST_APART) return false;
     return p->chunks == 1 && p->parts == 1 && !p->truths && p->plan->space.ndim == 1 && p->r->length <= BLOCK &&
            p->r->length <= (int64_t)p->plan->block && !stored(p) && !are_products(p, leaf);
 }

@@ -21,6 +21,25 @@ t.host("sums of doubles in blocks", function()
   end
 end)
 
+-- Of elements apart, which are added where they lie.
+t.host("sums of every second or third element are those of a copy, to the same bits", function()
+  gpu.seed(13)
+  for _, dtype in ipairs { "float64", "float32" } do
+    local x = gpu.randn({ 3, 100000 }, "float64", "cpu"):to(dtype):clone()
+    for _, n in ipairs { 5, 64, 127, 130, 400, 513, 1000, 4098, 33000, 100000 } do
+      for _, step in ipairs { 2, 3, 7, -3 } do
+        local first, last = table.unpack(step > 0 and { 1, n } or { n, 1 })
+        local apart = x[{ {}, { first, last, step } }]
+        local copy, what = apart:clone(), ("%s %d %d"):format(dtype, n, step)
+        assert(apart:sum(2):equal(copy:sum(2)) or step < 0, what) -- which is added upwards
+        t.eq(apart[2]:flip():sum(), (step < 0 and copy[2]:flip():clone() or copy[2]):sum(), what)
+        local whole = apart:to("float64")
+        assert(apart:sum(2):to("float64"):allclose(whole:sum(2), 1e-6, 1e-4), what)
+      end
+    end
+  end
+end)
+
 -- Rows that are read side by side, and long ones whose parts are.
 t.host("sums of rows are those of each by itself, to the same bits", function()
   gpu.seed(14)
