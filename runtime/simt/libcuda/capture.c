@@ -325,14 +325,14 @@ static void free_capture(struct capture *c)
     atomic_fetch_sub(&simt_captures.count, 1);
 }
 
-/* A stream goes; with the one that it began on goes the capture. */
+/* A stream goes; with the one that it began on goes the capture. Another's work stays in it: joined, nothing is
+ * missing. */
 static void on_leave(CUstream stream)
 {
     pthread_mutex_lock(&lock);
     struct member *m = stream->capture;
     struct capture *c = m->capture;
     m->stream = NULL;
-    c->spoiled = true;
     if (m == c->origin) {
         if (!c->given) libcuda_free_graph(c->graph);
         free_capture(c);
