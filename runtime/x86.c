@@ -518,10 +518,6 @@ void x86_vex_mem(struct x86 *x, struct x86_vop op, int bits, int reg, int second
     put_with_imm(x, &c, imm);
 }
 
-void x86_store_control(struct x86 *x, struct x86_mem m)
-{
-    x86_rm(x, 0x1ae, false, 3, m);
-}
 void x86_load_control(struct x86 *x, struct x86_mem m)
 {
     x86_rm(x, 0x1ae, false, 2, m);

@@ -163,8 +163,7 @@ void x86_evex_sib(struct x86 *x, struct x86_vop op, struct x86_evex how, int reg
 void x86_vex(struct x86 *x, struct x86_vop op, int bits, int reg, int second, int rm, int imm);
 void x86_vex_mem(struct x86 *x, struct x86_vop op, int bits, int reg, int second, struct x86_mem m, int imm);
 void x86_vzeroupper(struct x86 *x);
-/* The control register of floats to memory, and from there. */
-void x86_store_control(struct x86 *x, struct x86_mem m);
+/* The control register of floats, from memory. */
 void x86_load_control(struct x86 *x, struct x86_mem m);
 
 #endif

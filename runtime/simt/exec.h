@@ -252,6 +252,7 @@ struct worker { /* what runs one block: its registers, memory and barriers, used
     uint8_t tallied;       /* the tallies that have something to add, by bits */
     struct tally tallies[TALLIES];
     struct jit_codes jit;
+    uint32_t controls[4];         /* of the thread's float arithmetic, by how that rounds; as enum jit_rounding */
     bool quick;                   /* the block has no splits: simt_jit_block_run */
     bool fits;                    /* all warps are ready, and code was generated that fits them */
     bool at_entry;                /* its warps stand in their entry frames, as all quick blocks leave them */

@@ -427,6 +427,15 @@ void simt_jit_forget(struct worker *k)
     for (uint32_t j = 0; j < k->warp_count; j++) memset(k->warps[j].waits, 0, sizeof k->warps[j].waits);
 }
 
+void simt_jit_take_controls(struct worker *k)
+{
+#ifdef __x86_64__
+    for (uint32_t r = 0, now = __builtin_ia32_stmxcsr() & ~UINT32_C(0x6000); r < 4; r++) k->controls[r] = now | r << 13;
+#else
+    (void)k;
+#endif
+}
+
 enum jit_exit simt_jit_run(const struct jit_code *c, struct warp *w, char *R, const void *at)
 {
     enum jit_exit (*enter)(char *R, struct warp *w, const void *at);

@@ -58,6 +58,9 @@ void simt_jit_part_splits(const struct jit_code *c, struct warp *w);
 void simt_jit_forget(struct worker *k);
 /* Tells the observer, if there is one, that all lanes exit at w->pc. */
 void simt_jit_exits(struct warp *w);
+/* Before a host thread runs the worker's block: what generated code loads to round otherwise than to nearest, and to
+ * round so again. */
+void simt_jit_take_controls(struct worker *k);
 enum jit_exit simt_jit_run(const struct jit_code *c, struct warp *w, char *R, const void *at);
 /* Runs so many of the block's warps one after the other, each from the kernel's start in the first round, then from
  * where its `resume` says (NULL: it has ended), to their ends or next barriers, and counts those that end in

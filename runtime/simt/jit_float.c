@@ -45,24 +45,12 @@ static int saturated(struct jit *j, const struct jit_insn *n, int part)
     return r;
 }
 
-/* With AVX2 by the rounding of the whole processor, which is set before and after. */
-static void set_rounding(struct jit *j, int rounding, struct x86_mem usual)
-{
-    struct x86 *x = &j->x;
-    struct x86_mem other = x86_at(usual.base, usual.offset + 4);
-    x86_store_control(x, usual);
-    x86_rm(x, ALU_MOV, false, RAX, usual);
-    x86_imm(x, ALU_AND, false, RAX, ~0x6000);
-    x86_imm(x, ALU_OR, false, RAX, rounding << 13);
-    x86_store(x, false, other, RAX);
-    x86_load_control(x, other);
-}
-
+/* With AVX2 by the rounding of the whole processor, which is set before the first part and after the last: that takes
+ * as long as many additions. */
 static int directed(struct jit *j, const struct jit_insn *n, int part)
 {
     const struct x86_vop ops[] = {
         [DIRECTED_ADD] = add, [DIRECTED_SUB] = sub, [DIRECTED_MUL] = multiply, [DIRECTED_FMA] = fused};
-    struct x86_mem usual = OF_WARP(addresses);
     int what = n->detail >> 2, rounding = n->detail & 3;
     int a = simt_jit_part(j, n->reads[0], part), b = simt_jit_part(j, n->reads[1], part);
     int c = what == DIRECTED_FMA ? simt_jit_part(j, n->reads[2], part) : 0, r = simt_jit_new_vector(j);
@@ -73,9 +61,9 @@ static int directed(struct jit *j, const struct jit_insn *n, int part)
         x86_evex(&j->x, ops[what], how, r, a, b);
         return r;
     }
-    set_rounding(j, rounding, usual);
+    if (part == 0) x86_load_control(&j->x, OF_WORKER(controls[rounding]));
     simt_jit_put(j, ops[what], r, a, b);
-    x86_load_control(&j->x, usual);
+    if (part == simt_jit_parts(j, n->writes[0]) - 1) x86_load_control(&j->x, OF_WORKER(controls[0]));
     return r;
 }
 

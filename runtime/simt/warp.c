@@ -440,6 +440,7 @@ static enum block_outcome finish(struct worker *k, enum block_outcome outcome)
 enum block_outcome simt_block_run(struct worker *k)
 {
     struct simt_observer *o = k->observer;
+    simt_jit_take_controls(k);
     enum jit_exit quick = k->quick ? simt_jit_block_run(k) : JIT_LEFT;
     enum block_outcome outcome = quick == JIT_EXIT    ? BLOCK_DONE
                                  : quick == JIT_FAULT ? BLOCK_STOPPED
