@@ -26,6 +26,7 @@ enum jit_exit {
 struct jit_range {
     uint64_t low, room;
     uint64_t last;        /* where it began, of loads in loops */
+    uint64_t apart;       /* lanes whose places have no form have not been side by side */
     uint64_t lines, site; /* of watched accesses: from an address's line to its record, 0 where all may read without;
                              what the observer calls it */
     uint64_t listed, listed_room, known; /* known: an address to which that of 32 bytes of memory is added, 0: none; bit

@@ -123,21 +123,24 @@ static void check_distances(struct jit *j, const struct jit_insn *n, const struc
 }
 
 /* Those of watched code, whose range is of what the launch only reads. */
-static void ask_global(struct jit *j, const struct jit_insn *n)
+static uint32_t ask_global(struct jit *j, const struct jit_insn *n)
 {
     uint32_t index = j->range_count++;
     struct moments t = take_moments(j);
     int otherwise = simt_jit_otherwise(j, n), miss = x86_label(&j->x);
     if (n->kind == JK_LOAD) check_distances(j, n, &t, index, NULL, miss);
     simt_jit_ask_scattered(j, n, index, miss, otherwise);
+    return index;
 }
 
-static uint32_t check_global(struct jit *j, const struct jit_insn *n, const struct jit_group *g)
+/* The range's number. Where it fails: a label, or -1 for the interpreter. */
+static uint32_t check_global(struct jit *j, const struct jit_insn *n, const struct jit_group *g, int leave)
 {
     struct x86 *x = &j->x;
     uint32_t index = j->range_count++;
     struct moments t = take_moments(j);
-    int leave = simt_jit_leaving(j, JIT_LEFT, false), miss = x86_label(x), found = x86_label(x);
+    int miss = x86_label(x), found = x86_label(x);
+    if (leave < 0) leave = simt_jit_leaving(j, JIT_LEFT, false);
     check_distances(j, n, &t, index, g, miss);
     x86_bind(x, found);
     x->now = X86_COLD;
@@ -195,6 +198,50 @@ static void check_window(struct jit *j, const struct jit_insn *n)
     jump_if_any(j, t.bound, -1, false, otherwise);
 }
 
+/* ---- lanes that are side by side ---- */
+/* So they are most often even where no form says it: behind a loop that lanes may leave one by one, as what compilers
+ * put before a loop that they unroll. A vector then takes a fraction of what its lanes take. */
+static bool may_be_side_by_side(const struct jit *j, const struct jit_insn *n)
+{
+    return !j->alone && !n->op && n->i->count == 1 && n->i->size >= 4;
+}
+
+/* Jumps unless all lanes run and follow each other. rcx: where the first one is. Where they did not once, nobody asks
+ * again, which would take a tenth of what a gather takes. */
+static void find_side_by_side(struct jit *j, const struct jit_insn *n, uint32_t range, int apart)
+{
+    const struct x86_vop xor_w = {1, 1, 0, 0xef}, to_gpr = {1, 1, 1, 0x7e};
+    struct x86 *x = &j->x;
+    int d = simt_jit_scratch(j), base = simt_jit_new_vector(j), differ = simt_jit_new_vector(j), size = n->i->size;
+    int64_t steps[8] = {0};
+    int near = x86_label(x);
+    x86_mem_imm(x, ALU_CMP, true, simt_jit_range_at(range, offsetof(struct jit_range, apart)), 0);
+    x86_jump_if(x, CC_NE, apart);
+    if (j->zone) {
+        x86_imm(x, ALU_CMP, false, REG_MASK, -1);
+        x86_jump_if(x, CC_NE, apart);
+    }
+    x86_vex(x, to_gpr, 128, simt_jit_peek(j, n->reads[0], 0, d), 0, RCX, -1);
+    for (int l = 0; l < 4; l++) steps[l] = (int64_t)size * l;
+    simt_jit_spread(j, true, base, RCX);
+    simt_jit_put_mem(j, add_q, base, base, x86_at_label(x86_constant(x, steps)));
+    for (int p = 0; p < JIT_PARTS; p++) {
+        simt_jit_put(j, sub_q, p ? d : differ, simt_jit_peek(j, n->reads[0], p, d), base);
+        if (p) simt_jit_put_mem(j, xor_w, d, d, simt_jit_equal_at(j, (int64_t)size * 4 * p, true));
+        if (p) simt_jit_put(j, or_w, differ, differ, d);
+    }
+    x86_vex(x, any_bit, 256, differ, 0, differ, -1);
+    x86_jump_if(x, CC_E, near);
+    x86_mem_imm(x, ALU_MOV, true, simt_jit_range_at(range, offsetof(struct jit_range, apart)), 1);
+    x86_jump(x, apart);
+    x86_bind(x, near);
+}
+
+static struct x86_mem side_by_side(const struct jit_insn *n, int part)
+{
+    return x86_at_index(REG_BIAS, RCX, (int32_t)n->i->imm + 32 * part);
+}
+
 /* ---- loads ---- */
 /* Of lanes from the one given on. */
 static void gather(struct jit *j, struct x86_vop op, int reg, int mask, int base, int index, int32_t imm, int lane,
@@ -208,18 +255,27 @@ static void gather(struct jit *j, struct x86_vop op, int reg, int mask, int base
     x86_vex_mem(&j->x, op, 256, reg, mask, (struct x86_mem){base, index, 0, imm, -1}, -1);
 }
 
-static void load_global(struct jit *j, const struct jit_insn *n, int part, int reg, int mask, int32_t imm)
+/* Registers of a gather. On a way that must leave in others what the other way does, addresses are in a moment. */
+struct gathering {
+    bool forks;
+    int mask, high; /* `high`: the upper lanes, where addresses are in the register for moments */
+};
+
+static void load_global(struct jit *j, const struct jit_insn *n, int part, int reg, const struct gathering *r,
+                        int32_t imm)
 {
     const struct x86_vop by_q = {2, 1, n->wide, 0x91};
+    int moment = simt_jit_scratch(j);
+    const int *from = r->forks ? &moment : NULL;
     if (n->wide) {
-        gather(j, by_q, reg, mask, REG_BIAS, simt_jit_part(j, n->reads[0], part), imm, 4 * part, true);
+        gather(j, by_q, reg, r->mask, REG_BIAS, simt_jit_operand(j, n->reads[0], part, from), imm, 4 * part, true);
         return;
     }
-    int high = simt_jit_scratch(j), low_index = simt_jit_part(j, n->reads[0], 2 * part);
-    gather(j, by_q, reg, mask, REG_BIAS, low_index, imm, 8 * part, false);
-    int high_index = simt_jit_part(j, n->reads[0], 2 * part + 1);
-    gather(j, by_q, high, mask, REG_BIAS, high_index, imm, 8 * part + 4, false);
-    simt_jit_join(j, reg, reg, high);
+    int low = simt_jit_operand(j, n->reads[0], 2 * part, from);
+    gather(j, by_q, reg, r->mask, REG_BIAS, low, imm, 8 * part, false);
+    int high = simt_jit_operand(j, n->reads[0], 2 * part + 1, from);
+    gather(j, by_q, r->high, r->mask, REG_BIAS, high, imm, 8 * part + 4, false);
+    simt_jit_join(j, reg, reg, r->high);
 }
 
 static void load_window(struct jit *j, const struct jit_insn *n, int part, int reg, int mask)
@@ -240,34 +296,84 @@ static void load_window(struct jit *j, const struct jit_insn *n, int part, int r
     gather(j, by_w, reg, mask, n->op == 2 ? RAX : REG_SHARED, index, 0, lane, n->wide);
 }
 
-static void load_all(struct jit *j, const struct jit_insn *n, const struct jit_group *g)
+static void load_all(struct jit *j, const struct jit_insn *n, const struct jit_group *g, uint32_t range)
 {
+    struct x86 *x = &j->x;
     struct jit_insn as_moved = *n; /* fewer than 8 bytes as 4 */
     as_moved.wide = n->i->size == 8;
-    int regs[JIT_PARTS], mask = simt_jit_new_vector(j);
-    uint32_t keep = 1u << mask;
-    for (int p = 0; p < simt_jit_part_count(j, as_moved.wide); p++) {
-        regs[p] = simt_jit_new_vector(j);
-        if (n->op)
-            load_window(j, &as_moved, p, regs[p], mask);
-        else
-            load_global(j, &as_moved, p, regs[p], mask, (int32_t)(g ? g->imm : n->i->imm));
-        keep |= 1u << regs[p];
-        j->vector_pins = keep;
+    struct gathering r = {!g && may_be_side_by_side(j, n), simt_jit_new_vector(j), simt_jit_scratch(j)};
+    int regs[JIT_PARTS], parts = simt_jit_part_count(j, as_moved.wide), apart = x86_label(x), done = x86_label(x);
+    uint32_t keep = 0;
+    if (r.forks) {
+        if (!as_moved.wide) r.high = simt_jit_new_vector(j);
+        for (int p = 0; p < parts; p++) regs[p] = simt_jit_new_vector(j);
+        find_side_by_side(j, n, range, apart);
+        for (int p = 0; p < parts; p++) simt_jit_load(j, regs[p], side_by_side(n, p));
+        x86_jump(x, done);
+        x86_bind(x, apart);
     }
-    j->vector_pins = keep & ~(1u << mask);
+    for (int p = 0; p < parts; p++) {
+        if (!r.forks) regs[p] = simt_jit_new_vector(j);
+        if (n->op)
+            load_window(j, &as_moved, p, regs[p], r.mask);
+        else
+            load_global(j, &as_moved, p, regs[p], &r, (int32_t)(g ? g->imm : n->i->imm));
+        keep |= 1u << regs[p];
+        if (!r.forks) j->vector_pins = keep | 1u << r.mask;
+    }
+    x86_bind(x, done);
+    j->vector_pins = keep;
+    simt_jit_define_loaded(j, n, g, regs);
+}
+
+/* Along rows: jit_walks.c. */
+static void load_walking(struct jit *j, const struct jit_insn *n, const struct jit_group *g, int walk)
+{
+    const struct jit_group whole = {.imm = g ? g->imm : n->i->imm, .bytes = GROUP_BYTES};
+    struct x86 *x = &j->x;
+    struct jit_insn as_words = *n;
+    int regs[JIT_PARTS] = {0}, parts = simt_jit_part_count(j, false), use = x86_label(x), done = x86_label(x);
+    int each = x86_label(x);
+    struct gathering r = {.forks = true};
+    uint32_t keep = 0, pins;
+    as_words.wide = false;
+    for (int p = 0; p < parts; p++) keep |= 1u << (regs[p] = simt_jit_new_vector(j));
+    pins = j->vector_pins;
+    for (unsigned k = 0; k < sizeof(struct moments) / sizeof(int); k++) simt_jit_new_vector(j); /* for all ways */
+    j->vector_pins = pins;
+    simt_jit_find_walk(j, walk, use);
+    uint32_t range = check_global(j, n, &whole, each);
+    j->vector_pins = pins;
+    simt_jit_fetch_walk(j, walk, range);
+    x86_jump(x, use);
+    x86_bind(x, each);
+    check_global(j, n, g, -1);
+    j->vector_pins = pins;
+    r.mask = simt_jit_new_vector(j);
+    r.high = simt_jit_new_vector(j);
+    for (int p = 0; p < parts; p++) load_global(j, &as_words, p, regs[p], &r, (int32_t)whole.imm);
+    x86_jump(x, done);
+    simt_jit_use_walk(j, walk, regs, use, done);
+    j->vector_pins = keep;
     simt_jit_define_loaded(j, n, g, regs);
 }
 
 /* ---- stores, by lanes from the frame ---- */
-void simt_jit_store_lanes(struct jit *j, const struct jit_insn *n)
+void simt_jit_store_lanes(struct jit *j, const struct jit_insn *n, uint32_t range)
 {
     struct x86 *x = &j->x;
     int32_t addresses = (int32_t)j->slots[n->reads[0]].offset, data = (int32_t)j->slots[n->reads[1]].offset;
     int32_t imm = (int32_t)n->i->imm;
-    int base = n->op == 2 ? RDX : n->op ? REG_SHARED : REG_BIAS;
+    int base = n->op == 2 ? RDX : n->op ? REG_SHARED : REG_BIAS, apart = x86_label(x), done = x86_label(x);
     simt_jit_store_all(j, n->reads[0]);
     simt_jit_store_all(j, n->reads[1]);
+    if (may_be_side_by_side(j, n)) {
+        find_side_by_side(j, n, range, apart);
+        for (int p = 0; p < simt_jit_part_count(j, n->wide); p++)
+            simt_jit_store(j, side_by_side(n, p), simt_jit_peek(j, n->reads[1], p, simt_jit_scratch(j)));
+        x86_jump(x, done);
+    }
+    x86_bind(x, apart);
     if (n->op == 2) x86_rm(x, ALU_MOV, true, RDX, OF_WARP(local));
     for (int l = 0; l < SIMT_WARP; l++) {
         int stays = x86_label(x);
@@ -287,6 +393,7 @@ void simt_jit_store_lanes(struct jit *j, const struct jit_insn *n)
             x86_store(x, n->wide, at, RCX);
         x86_bind(x, stays);
     }
+    x86_bind(x, done);
 }
 
 void simt_jit_avx2_gather(struct jit *j, const struct jit_insn *n)
@@ -294,19 +401,24 @@ void simt_jit_avx2_gather(struct jit *j, const struct jit_insn *n)
     struct jit_group g;
     bool together = simt_jit_neighbours(j, n, &g);
     uint32_t range = 0;
+    int walk = simt_jit_walk_of(j, n, together ? &g : NULL);
+    if (walk >= 0) {
+        load_walking(j, n, together ? &g : NULL, walk);
+        return;
+    }
     if (n->op)
         check_window(j, n);
     else if (simt_jit_is_watched(j, n->i))
-        ask_global(j, n);
+        range = ask_global(j, n);
     else
-        range = check_global(j, n, together ? &g : NULL);
+        range = check_global(j, n, together ? &g : NULL, -1);
     j->vector_pins = 0;
     if (together && g.bytes == GROUP_BYTES) {
         simt_jit_load_neighbours(j, n, &g, range);
         return;
     }
     if (n->kind == JK_LOAD)
-        load_all(j, n, together ? &g : NULL);
+        load_all(j, n, together ? &g : NULL, range);
     else
-        simt_jit_store_lanes(j, n);
+        simt_jit_store_lanes(j, n, range);
 }

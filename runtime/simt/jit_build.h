@@ -411,7 +411,7 @@ void simt_jit_avx2_store_lanes(struct jit *j, bool wide, int reg, struct x86_mem
 void simt_jit_avx2_store_narrow(struct jit *j, bool wide, int reg, struct x86_mem m, int size);
 void simt_jit_avx2_gather(struct jit *j, const struct jit_insn *n);
 /* A store to addresses of any form, which have been checked, lane by lane from the frame. */
-void simt_jit_store_lanes(struct jit *j, const struct jit_insn *n);
+void simt_jit_store_lanes(struct jit *j, const struct jit_insn *n, uint32_t range);
 
 /* ---- jit_emit.c: the whole function; the way in is at the start of the code ---- */
 bool simt_jit_write(struct jit *j);

@@ -351,7 +351,7 @@ bool simt_jit_gather(struct jit *j, const struct jit_insn *n)
         return true;
     }
     if (n->kind == JK_STORE && n->i->size < 4) {
-        simt_jit_store_lanes(j, n);
+        simt_jit_store_lanes(j, n, range);
         simt_jit_end_otherwise(j);
         return true;
     }

@@ -84,7 +84,7 @@ bool simt_jit_strides(const struct jit *j, const struct jit_insn *n, int64_t *st
 static bool has_walks(const struct jit *j, const struct jit_block *b)
 {
     bool found = false;
-    if (simt_jit_is_avx2(j) || !is_loop(j, b)) return false;
+    if (!is_loop(j, b)) return false;
     for (uint32_t k = b->start; k < b->end; k++) {
         const struct jit_insn *n = &j->code[k];
         bool moves = n->kind == JK_BARRIER || n->kind == JK_EXIT || n->kind == JK_LEAVE || n->kind == JK_SHUFFLE;
