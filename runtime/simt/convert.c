@@ -1,6 +1,5 @@
 /* cvt: every pair of types and rounding mode that the vector ops do not have. One conversion goes through an exact
  * middle: an integer through 64 bits, a float through double. */
-#include <fenv.h>
 #include <math.h>
 #include <string.h>
 #include "runtime/simt/exec.h"
@@ -31,25 +30,26 @@ static double read_float(enum ptx_type t, uint64_t bits)
     }
 }
 
-static int host_rounding(uint32_t flags)
+/* Only a rounding otherwise than to nearest may miss what was rounded: by a step, on the wrong side. To set the host's
+ * rounding would take longer. */
+static bool is_beyond(long double rounded, long double x, uint32_t flags)
 {
-    return flags & F_RZ ? FE_TOWARDZERO : flags & F_RM ? FE_DOWNWARD : flags & F_RP ? FE_UPWARD : FE_TONEAREST;
+    if (flags & F_RZ) return fabsl(rounded) > fabsl(x);
+    return flags & F_RM ? rounded > x : flags & F_RP && rounded < x;
 }
-
-/* The host rounds to nearest unless it is told otherwise, which takes longer than a conversion. */
-static bool to_nearest(uint32_t flags)
+static double side_of(uint32_t flags)
 {
-    return !(flags & (F_RZ | F_RM | F_RP));
+    return flags & F_RZ ? 0 : flags & F_RM ? -HUGE_VAL : HUGE_VAL;
 }
-
-static __attribute__((noinline)) float narrow_float(double x, uint32_t flags)
+static float to_float(long double x, uint32_t flags)
 {
-    if (to_nearest(flags)) return (float)x;
-    volatile double in = x;
-    fesetround(host_rounding(flags));
-    volatile float out = (float)in;
-    fesetround(FE_TONEAREST);
-    return out;
+    float f = (float)x;
+    return is_beyond((long double)f, x, flags) ? nextafterf(f, (float)side_of(flags)) : f;
+}
+static double to_double(long double x, uint32_t flags)
+{
+    double d = (double)x;
+    return is_beyond((long double)d, x, flags) ? nextafter(d, side_of(flags)) : d;
 }
 
 /* tf32: a float whose low 13 bits are zero. */
@@ -77,7 +77,7 @@ static uint64_t write_float(enum ptx_type t, double x, uint32_t flags)
     case PTX_BF16: return simt_bfloat_from(x, flags);
     case PTX_TF32: return to_tf32((float)x, flags);
     case PTX_F32:
-        f = narrow_float(x, flags);
+        f = to_float((long double)x, flags);
         if (flags & F_FTZ && fabsf(f) < 0x1p-126f) f = copysignf(0, f);
         memcpy(&narrow, &f, 4);
         return narrow;
@@ -131,43 +131,22 @@ static uint64_t saturate_integer(enum ptx_type to, enum ptx_type from, uint64_t 
     return mask_to(to, (uint64_t)(x > most ? most : x < least ? least : x));
 }
 
-/* Integers beyond 53 bits are rounded once, straight into the target. */
-static __attribute__((noinline)) uint64_t integer_to_float(enum ptx_type to, enum ptx_type from, uint64_t v,
-                                                           uint32_t flags)
+/* Integers beyond 53 bits are rounded once, straight into the target; the host's widest floats have them all. */
+static uint64_t integer_to_float(enum ptx_type to, enum ptx_type from, uint64_t v, uint32_t flags)
 {
-    volatile int64_t s = (int64_t)v;
-    volatile uint64_t u = v;
+    long double x = is_signed(from) ? (long double)(int64_t)v : (long double)v;
     uint64_t bits = 0;
     if (to == PTX_F32) {
-        if (!to_nearest(flags)) fesetround(host_rounding(flags));
-        volatile float f = is_signed(from) ? (float)s : (float)u;
-        if (!to_nearest(flags)) fesetround(FE_TONEAREST);
-        float out = f;
-        memcpy(&bits, &out, 4);
+        float f = to_float(x, flags);
+        memcpy(&bits, &f, 4);
         return bits;
     }
-    if (to == PTX_F64) {
-        if (!to_nearest(flags)) fesetround(host_rounding(flags));
-        volatile double f = is_signed(from) ? (double)s : (double)u;
-        if (!to_nearest(flags)) fesetround(FE_TONEAREST);
-        double out = f;
-        memcpy(&bits, &out, 8);
-        return bits;
-    }
-    double x = is_signed(from) ? (double)s : (double)u; /* to nearest; then keep what was lost as a last bit */
-    double exact = x;
-    long double wide = is_signed(from) ? (long double)s : (long double)u;
-    if ((long double)x != wide) {
-        fesetround(FE_TOWARDZERO);
-        volatile double cut = is_signed(from) ? (double)s : (double)u;
-        fesetround(FE_TONEAREST);
-        double c = cut;
-        uint64_t b;
-        memcpy(&b, &c, 8);
-        b |= 1;
-        memcpy(&exact, &b, 8);
-    }
-    return write_float(to, exact, flags);
+    double d = to_double(x, to == PTX_F64 ? flags : F_RZ);
+    memcpy(&bits, &d, 8);
+    if (to == PTX_F64) return bits;
+    bits |= (long double)d != x; /* what was lost, as a last bit */
+    memcpy(&d, &bits, 8);
+    return write_float(to, d, flags);
 }
 
 static uint64_t convert(enum ptx_type to, enum ptx_type from, uint64_t v, uint32_t flags)
@@ -228,4 +207,14 @@ op_function simt_op_convert(enum ptx_type to, enum ptx_type from, uint32_t flags
     if (is_float(to) && is_float(from)) known |= integral;
     if (is_float(from) && is_integer(to) && !(flags & integral)) return NULL;
     return flags & ~known ? NULL : functions[to][from];
+}
+
+void simt_each_convert(void (*tell)(op_function run, const char *operands))
+{
+    static const char *const operands[2][2] = {{"ww", "wq"}, {"qw", "qq"}};
+    for (int to = 0; to < PTX_TYPE_COUNT; to++)
+        for (int from = 0; from < PTX_TYPE_COUNT; from++)
+            if (functions[to][from])
+                tell(functions[to][from],
+                     operands[ptx_type_size((enum ptx_type)to) == 8][ptx_type_size((enum ptx_type)from) == 8]);
 }

@@ -434,6 +434,8 @@ extern const struct op_table simt_ops_integer, simt_ops_float, simt_ops_half, si
     simt_ops_packed;
 /* A conversion; NULL when it does not exist. */
 op_function simt_op_convert(enum ptx_type to, enum ptx_type from, uint32_t flags);
+/* All of them, with what they read and write, as in rows. */
+void simt_each_convert(void (*tell)(op_function run, const char *operands));
 op_function simt_op_atomic(const char *operation, enum ptx_type type, bool shared, uint8_t *mode);
 bool simt_is_swap(const struct insn *i);    /* atom.cas */
 bool simt_overwrites(const struct insn *i); /* atom.exch whose result nothing looks at: it reads nothing */

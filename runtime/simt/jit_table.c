@@ -329,6 +329,11 @@ static void add_table(const struct op_table *t)
     }
 }
 
+static void add_convert(op_function run, const char *operands)
+{
+    add_op(run, operands, NULL, NULL, true);
+}
+
 static void fill_tables(void)
 {
     static const struct op_table *const tables[] = {
@@ -343,8 +348,7 @@ static void fill_tables(void)
     }
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) add_table(tables[t]);
     add_op(simt_op_convert(PTX_F32, PTX_F32, 0), "ww", NULL, "cvt.f32.f32", true);
-    add_op(simt_op_convert(PTX_F64, PTX_S64, 0), "qq", NULL, "cvt.f64.s64", true);
-    add_op(simt_op_convert(PTX_S32, PTX_F64, F_RNI), "wq", NULL, "cvt.s32.f64", true);
+    simt_each_convert(add_convert);
 }
 
 const struct jit_op *simt_jit_op(op_function run)

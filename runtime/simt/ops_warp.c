@@ -156,8 +156,8 @@ static enum event match(char *R, const struct insn *i, uint32_t m, struct warp *
     if (ev == EV_FAULT) return ev;
     uint32_t real = ready & w->threads;
     EACH_LANE(l, real) masks[l] = u32_at(R, i->extra)[l] & real;
-    EACH_LANE(l, real)
-    {
+    for (uint32_t left = real; left;) { /* lanes of one value at a time */
+        unsigned l = (unsigned)__builtin_ctz(left);
         uint32_t same = 0;
         EACH_LANE_OF(j, masks[l])
         {
@@ -165,8 +165,13 @@ static enum event match(char *R, const struct insn *i, uint32_t m, struct warp *
             same |= (uint32_t)equal << j;
         }
         bool all = same == masks[l];
-        out[l] = i->mode ? (all ? masks[l] : 0) : same;
-        inside |= (uint32_t)all << l;
+        EACH_LANE_OF(j, left & (same | 1u << l))
+        {
+            if (masks[j] != masks[l]) continue;
+            out[j] = i->mode ? (all ? masks[l] : 0) : same;
+            inside |= (uint32_t)all << j;
+            left &= ~(1u << j);
+        }
     }
     give(w, u32_at(R, i->d), out, ready);
     uint32_t *pred = u32_at(R, i->d2);
@@ -215,13 +220,15 @@ static enum event op_redux(char *R, const struct insn *i, uint32_t m, struct war
     uint32_t ready, out[SIMT_WARP];
     enum event ev = simt_sync(w, masks, m, &ready);
     if (ev == EV_FAULT) return ev;
-    uint32_t real = ready & w->threads;
+    uint32_t real = ready & w->threads, last = 0, value = 0;
     EACH_LANE(l, real)
     {
         uint32_t group = masks[l] & real, bits = i->count > 1 ? 0x7fffffff : FULL; /* .abs */
-        uint32_t value = a[__builtin_ctz(group)] & bits;
-        group &= group - 1;
-        EACH_LANE_OF(j, group) value = combine(i, value, a[j] & bits);
+        if (group != last) {                                                       /* most often all are of one */
+            value = a[__builtin_ctz(group)] & bits;
+            EACH_LANE_OF(j, group & (group - 1)) value = combine(i, value, a[j] & bits);
+            last = group;
+        }
         out[l] = value;
     }
     give(w, u32_at(R, i->d), out, ready);

@@ -120,14 +120,45 @@ UNARY(cvt_u32_u16, u32, u32, x & 0xffff)
 UNARY(cvt_u32_u8, u32, u32, x & 0xff)
 UNARY(cvt_s32_s16, s32, s32, (int16_t)x)
 UNARY(cvt_s32_s8, s32, s32, (int8_t)x)
+UNARY(cvt_f32_s64, f32, s64, (float)x)
+UNARY(cvt_f32_u64, f32, u64, (float)x)
+UNARY(cvt_f64_s64, f64, s64, (double)x)
+UNARY(cvt_f64_u64, f64, u64, (double)x)
 UNARY(cvt_f32_u16, f32, s32, (float)(x & 0xffff))
 UNARY(cvt_f32_u8, f32, s32, (float)(x & 0xff))
 static inline __attribute__((always_inline)) int32_t to_s32(float x)
 {
     return x != x ? 0 : x >= 2147483648.0f ? INT32_MAX : x < -2147483648.0f ? INT32_MIN : (int32_t)x;
 }
+/* What is no number becomes the least one where either side has 64 bits. */
+static inline __attribute__((always_inline)) int64_t to_s64(double x)
+{
+    return x >= 0x1p63 ? INT64_MAX : x >= -0x1p63 ? (int64_t)x : INT64_MIN;
+}
+static inline __attribute__((always_inline)) uint64_t to_u64(double x)
+{
+    return x >= 0x1p64 ? UINT64_MAX : x > 0 ? (uint64_t)x : x <= 0 ? 0 : UINT64_C(1) << 63;
+}
+static inline __attribute__((always_inline)) int32_t wide_to_s32(double x)
+{
+    return x >= 0x1p31 ? INT32_MAX : x >= -0x1p31 ? (int32_t)x : INT32_MIN;
+}
+static inline __attribute__((always_inline)) uint32_t wide_to_u32(double x)
+{
+    return x >= 0x1p32 ? UINT32_MAX : x > 0 ? (uint32_t)(int64_t)x : x <= 0 ? 0 : UINT32_C(1) << 31;
+}
 UNARY(cvt_rzi_s32_f32, s32, f32, to_s32(x))
 UNARY(cvt_rni_s32_f32, s32, f32, to_s32(__builtin_rintf(x)))
 UNARY(cvt_rmi_s32_f32, s32, f32, to_s32(__builtin_floorf(x)))
 UNARY(cvt_rpi_s32_f32, s32, f32, to_s32(__builtin_ceilf(x)))
 UNARY(cvt_rzi_u32_f32, u32, f32, !(x > 0) ? 0 : x >= 4294967296.0f ? UINT32_MAX : (uint32_t)(int64_t)x)
+UNARY(cvt_rzi_s64_f32, s64, f32, to_s64((double)x))
+UNARY(cvt_rzi_u64_f32, u64, f32, to_u64((double)x))
+UNARY(cvt_rzi_s64_f64, s64, f64, to_s64(x))
+UNARY(cvt_rni_s64_f64, s64, f64, to_s64(__builtin_rint(x)))
+UNARY(cvt_rmi_s64_f64, s64, f64, to_s64(__builtin_floor(x)))
+UNARY(cvt_rzi_u64_f64, u64, f64, to_u64(x))
+UNARY(cvt_rzi_s32_f64, s32, f64, wide_to_s32(__builtin_trunc(x)))
+UNARY(cvt_rni_s32_f64, s32, f64, wide_to_s32(__builtin_rint(x)))
+UNARY(cvt_rmi_s32_f64, s32, f64, wide_to_s32(__builtin_floor(x)))
+UNARY(cvt_rzi_u32_f64, u32, f64, wide_to_u32(x))
