@@ -133,7 +133,7 @@ int simt_jit_avx2_extreme(struct jit *j, const struct jit_insn *n, int part)
 int simt_jit_avx2_to_integer(struct jit *j, const struct jit_insn *n, int part)
 {
     int a = simt_jit_part(j, n->reads[0], part), r = simt_jit_new_vector(j), t = simt_jit_scratch(j);
-    if (n->detail != ROUND_TO_ZERO) simt_jit_round(j, n->detail, r, a);
+    if (n->detail != ROUND_TO_ZERO) simt_jit_round(j, false, n->detail, r, a);
     simt_jit_put(j, (struct x86_vop){1, 2, 0, 0x5b}, r, 0, n->detail == ROUND_TO_ZERO ? a : r);
     /* INT_MIN where it does not fit */
     x86_vex_mem(&j->x, float_op(0xc2, false), 256, t, a, simt_jit_equal_at(j, 0x4f000000, false), 0x1d);

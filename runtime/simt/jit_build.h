@@ -258,7 +258,7 @@ bool simt_jit_may_flush(const struct jit *j, const struct jit_insn *n, uint16_t 
 /* Denormals become zeros of their sign. */
 void simt_jit_zero_denormals(struct jit *j, int d, int a);
 /* Lanes of a rounded to whole numbers. */
-void simt_jit_round(struct jit *j, enum jit_rounding how, int d, int a);
+void simt_jit_round(struct jit *j, bool wide, enum jit_rounding how, int d, int a);
 
 /* ---- jit_masked.c ---- */
 void simt_jit_find_joins(struct jit *j);

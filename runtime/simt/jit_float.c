@@ -30,9 +30,10 @@ static struct x86_mem bits_at(struct jit *j, uint32_t bits)
     return simt_jit_equal_at(j, (int32_t)bits, false);
 }
 
-void simt_jit_round(struct jit *j, enum jit_rounding how, int d, int a)
+void simt_jit_round(struct jit *j, bool wide, enum jit_rounding how, int d, int a)
 {
-    simt_jit_put_imm(j, (struct x86_vop){3, 1, 0, 0x08}, d, 0, a, (int)how | 8); /* raises nothing */
+    const struct x86_vop op = {3, 1, wide, wide ? 0x09 : 0x08};
+    simt_jit_put_imm(j, op, d, 0, a, (int)how | 8); /* raises nothing */
 }
 
 /* Between 0 and 1; what is no number becomes 0, as the second of two does when one is none. */
@@ -230,7 +231,7 @@ int simt_jit_odd_float(struct jit *j, const struct jit_insn *n, int part)
     default:
         a = simt_jit_float(j, n, 0, part);
         r = simt_jit_new_vector(j);
-        simt_jit_round(j, n->detail, r, a);
+        simt_jit_round(j, n->wide, n->detail, r, a);
         return r;
     }
 }

@@ -167,7 +167,7 @@ static int to_integer(struct jit *j, const struct jit_insn *n, int part)
     if (simt_jit_is_avx2(j)) return simt_jit_avx2_to_integer(j, n, part);
     int a = simt_jit_part(j, n->reads[0], part), limit = simt_jit_equal(j, 0x4f000000, false);
     int most = simt_jit_equal(j, INT32_MAX, false), r = simt_jit_new_vector(j);
-    if (n->detail != ROUND_TO_ZERO) simt_jit_round(j, n->detail, r, a);
+    if (n->detail != ROUND_TO_ZERO) simt_jit_round(j, false, n->detail, r, a);
     simt_jit_put(j, (struct x86_vop){1, 2, 0, 0x5b}, r, 0, n->detail == ROUND_TO_ZERO ? a : r);
     x86_evex(&j->x, float_op(0xc2, false), simt_jit_masked(0, 0x1d), 1, a, limit);
     x86_evex(&j->x, load, simt_jit_masked(1, -1), r, 0, most);

@@ -75,9 +75,7 @@ static float extreme(const struct insn *i, float x, float y, bool most)
     float r = nan ? (i->flags & F_NAN ? NAN : x != x ? y : x) : first ? x : y;
     return i->flags & F_XORSIGN ? copysignf(r, sign) : r;
 }
-/* At least as exact as the hardware's approximations; without .ftz these work on denormals. */
-SIMPLE(sine, sinf(x))
-SIMPLE(cosine, cosf(x))
+/* At least as exact as the hardware's approximations; without .ftz it works on denormals. */
 SIMPLE(tangent_h, tanhf(x))
 SIMPLE(min_f32, extreme(i, x, y, false))
 SIMPLE(max_f32, extreme(i, x, y, true))
@@ -88,22 +86,6 @@ SIMPLE(min_abs_f32_3,
 SIMPLE(max_abs_f32_3, extreme(i, extreme(i, fabsf(x), fabsf(y), true), fabsf(simt_enter(i, f32_at(R, i->c)[l])), true))
 SIMPLE(copysign_f32, copysignf(y, x))
 
-static double flush64(double x)
-{
-    return fabs(x) < 0x1p-1022 ? copysign(0, x) : x;
-}
-OP(rcp_f64_ftz)
-{
-    (void)w;
-    EACH_LANE(l, m) f64_at(R, i->d)[l] = flush64(1 / flush64(f64_at(R, i->a)[l]));
-    return EV_NEXT;
-}
-OP(rsqrt_f64_ftz)
-{
-    (void)w;
-    EACH_LANE(l, m) f64_at(R, i->d)[l] = 1 / sqrt(flush64(f64_at(R, i->a)[l]));
-    return EV_NEXT;
-}
 OP(copysign_f64)
 {
     (void)w;
@@ -154,8 +136,6 @@ static const struct op_row rows[] = {
     ROUNDED_ROWS("mad", "wwww", "qqqq", fma),
     ROUNDED_ROWS("sqrt", "ww", "qq", sqrt),
     ROUNDED_ROWS("rcp", "ww", "qq", rcp),
-    {"sin.f32", "ww", sine, NULL, F_APPROX | F_FTZ},
-    {"cos.f32", "ww", cosine, NULL, F_APPROX | F_FTZ},
     {"tanh.f32", "ww", tangent_h, NULL, F_APPROX},
     {"min.f32", "www", min_f32, NULL, F_NAN | F_FTZ},
     {"max.f32", "www", max_f32, NULL, F_NAN | F_FTZ},
@@ -165,8 +145,6 @@ static const struct op_row rows[] = {
     {"+max3.f32", "wwww", max_f32_3, NULL, F_NAN | F_FTZ},
     {"+min3.abs.f32", "wwww", min_abs_f32_3, NULL, F_NAN | F_FTZ},
     {"+max3.abs.f32", "wwww", max_abs_f32_3, NULL, F_NAN | F_FTZ},
-    {"rcp.f64", "qq", rcp_f64_ftz, NULL, F_APPROX | F_FTZ},
-    {"rsqrt.f64", "qq", rsqrt_f64_ftz, NULL, F_APPROX | F_FTZ},
     {"copysign.f32", "www", copysign_f32, NULL, 0},
     {"copysign.f64", "qqq", copysign_f64, NULL, 0},
     TEST_ROWS(finite),

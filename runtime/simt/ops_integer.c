@@ -88,10 +88,6 @@ OP3(sad_u32, w, w, w, w, z + (x > y ? x - y : y - x))
 OP3(sad_s32, w, w, w, w, z + (s32(x) > s32(y) ? x - y : y - x))
 
 /* ---- bits ---- */
-OP3(popc_32, w, w, w, w, __builtin_popcount(x))
-OP3(popc_64, w, q, q, q, __builtin_popcountll(x))
-OP3(clz_32, w, w, w, w, x ? __builtin_clz(x) : 32)
-OP3(clz_64, w, q, q, q, x ? __builtin_clzll(x) : 64)
 
 static uint64_t reverse(uint64_t x, int bits)
 {
@@ -439,10 +435,6 @@ static const struct op_row rows[] = {
     ROW("sad.s64", "qqqq", sad_s64),
     ROW("sad.u32", "wwww", sad_u32),
     ROW("sad.s32", "wwww", sad_s32),
-    ROW("popc.b32", "ww", popc_32),
-    ROW("popc.b64", "wq", popc_64),
-    ROW("clz.b32", "ww", clz_32),
-    ROW("clz.b64", "wq", clz_64),
     ROW("brev.b32", "ww", brev_32),
     ROW("brev.b64", "qq", brev_64),
     ROW("bfind.u32", "ww", bfind_u32),

@@ -105,6 +105,10 @@ UNARY(mov_64, u64, u64, x)
 BINARY(shl_64, u64, u64, u32, y > 63 ? 0 : x << (y & 63))
 BINARY(shr_u64, u64, u64, u32, y > 63 ? 0 : x >> (y & 63))
 BINARY(shr_s64, s64, s64, u32, x >> (y > 63 ? 63 : y))
+UNARY(popc_32, u32, u32, (uint32_t)__builtin_popcount(x))
+UNARY(popc_64, u32, u64, (uint32_t)__builtin_popcountll(x))
+UNARY(clz_32, u32, u32, x ? (uint32_t)__builtin_clz(x) : 32)
+UNARY(clz_64, u32, u64, x ? (uint32_t)__builtin_clzll(x) : 64)
 
 /* Conversions between widths that the compiler writes everywhere. */
 UNARY(cvt_u64_u32, u64, u32, x)

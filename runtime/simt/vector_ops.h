@@ -174,6 +174,7 @@ UNARY(ex2_f32, f32, f32, power_of_2(x))
 UNARY(lg2_f32, f32, f32, logarithm_to_2(x))
 UNARY(ex2_f32_ftz, f32, f32, flush(power_of_2(flush(x))))
 UNARY(lg2_f32_ftz, f32, f32, flush(logarithm_to_2(flush(x))))
+#include "runtime/simt/vector_circle.h"
 
 BINARY(add_f64, f64, f64, f64, x + y)
 BINARY(sub_f64, f64, f64, f64, x - y)
@@ -187,6 +188,16 @@ UNARY(abs_f64, u64, u64, x & 0x7fffffffffffffffu)
 UNARY(sqrt_f64, f64, f64, __builtin_sqrt(x))
 UNARY(rcp_f64, f64, f64, 1.0 / x)
 UNARY(rsqrt_f64, f64, f64, 1.0 / __builtin_sqrt(x))
+static inline __attribute__((always_inline)) double flush_double(double x)
+{
+    return __builtin_fabs(x) < 0x1p-1022 ? __builtin_copysign(0, x) : x;
+}
+UNARY(rcp_f64_ftz, f64, f64, flush_double(1.0 / flush_double(x)))
+UNARY(rsqrt_f64_ftz, f64, f64, 1.0 / __builtin_sqrt(flush_double(x)))
+UNARY(floor_f64, f64, f64, __builtin_floor(x))
+UNARY(ceil_f64, f64, f64, __builtin_ceil(x))
+UNARY(trunc_f64, f64, f64, __builtin_trunc(x))
+UNARY(rint_f64, f64, f64, __builtin_rint(x))
 
 /* ---- predicates ---- */
 static inline __attribute__((always_inline)) uint32_t pack(const uint32_t *t)
@@ -419,6 +430,10 @@ static const struct op_row rows[] = {
     WIDTHS("mov", mov_32, mov_64, "ww", "qq"),
     {"mov.pred", "pp", mov_pred, NULL, 0},
     WIDTHS("selp", selp_32, selp_64, "wwwp", "qqqp"),
+    {"popc.b32", "ww", popc_32, NULL, 0},
+    {"popc.b64", "wq", popc_64, NULL, 0},
+    {"clz.b32", "ww", clz_32, NULL, 0},
+    {"clz.b64", "wq", clz_64, NULL, 0},
     {"cvt.u64.u32", "qw", cvt_u64_u32, NULL, 0},
     {"cvt.s64.u32", "qw", cvt_u64_u32, NULL, 0},
     {"cvt.s64.s32", "qw", cvt_s64_s32, NULL, 0},
@@ -439,6 +454,10 @@ static const struct op_row rows[] = {
     {"cvt.f32.f32", "ww", NULL, floor_f32, F_RMI},
     {"cvt.f32.f32", "ww", NULL, ceil_f32, F_RPI},
     {"cvt.f32.f32", "ww", NULL, trunc_f32, F_RZI},
+    {"cvt.f64.f64", "qq", NULL, floor_f64, F_RMI},
+    {"cvt.f64.f64", "qq", NULL, ceil_f64, F_RPI},
+    {"cvt.f64.f64", "qq", NULL, trunc_f64, F_RZI},
+    {"cvt.f64.f64", "qq", NULL, rint_f64, F_RNI},
     {"cvt.f32.s32", "ww", cvt_f32_s32, NULL, F_RN},
     {"cvt.f32.u32", "ww", cvt_f32_u32, NULL, F_RN},
     {"cvt.f64.s32", "qw", cvt_f64_s32, NULL, F_RN},
@@ -483,6 +502,8 @@ static const struct op_row rows[] = {
     {"rsqrt.f32", "ww", rsqrt_f32_ftz, NULL, F_APPROX | F_FTZ},
     {"ex2.f32", "ww", ex2_f32, ex2_f32_ftz, F_APPROX | F_FTZ},
     {"lg2.f32", "ww", lg2_f32, lg2_f32_ftz, F_APPROX | F_FTZ},
+    {"sin.f32", "ww", sin_f32, sin_f32_ftz, F_APPROX | F_FTZ},
+    {"cos.f32", "ww", cos_f32, cos_f32_ftz, F_APPROX | F_FTZ},
     {"add.f64", "qqq", add_f64, NULL, F_RN},
     {"sub.f64", "qqq", sub_f64, NULL, F_RN},
     {"mul.f64", "qqq", mul_f64, NULL, F_RN},
@@ -496,6 +517,8 @@ static const struct op_row rows[] = {
     {"sqrt.f64", "qq", sqrt_f64, NULL, F_RN},
     {"rcp.f64", "qq", rcp_f64, NULL, F_RN},
     {"rsqrt.f64", "qq", rsqrt_f64, NULL, F_APPROX},
+    {"rcp.f64", "qq", rcp_f64_ftz, NULL, F_APPROX | F_FTZ},
+    {"rsqrt.f64", "qq", rsqrt_f64_ftz, NULL, F_APPROX | F_FTZ},
     SETP_INT("eq", eq),
     SETP_INT("ne", ne),
     SETP_INT("lt", lt),

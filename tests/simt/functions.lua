@@ -56,6 +56,71 @@ t.test("elementary functions", function()
   end
 end)
 
+-- Angles beyond 2^20 go another way, by which those beside them must not be any others.
+t.test("fast sines and cosines, also beside far angles", function()
+  local k = gpu.kernel [[
+  __global__ void k(const float *x, float *s, float *c) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    s[i] = __sinf(x[i]), c[i] = __cosf(x[i]);
+  }]]
+  local near, far = {}, {}
+  for i = 1, 1024 do near[i] = (i - 512.5) * (i % 8 == 0 and 1e3 or 0.03) end
+  for i = 1, 1024 do far[i] = i % 32 == 5 and 3e7 or near[i] end
+  local x = gpu.array(near)
+  local s, c, s2, c2 = gpu.zeros(1024), gpu.zeros(1024), gpu.zeros(1024), gpu.zeros(1024)
+  k(4, 256)(x, s, c)
+  k(4, 256)(gpu.array(far), s2, c2)
+  for i = 1, 1024 do
+    t.near(s[i], math.sin(x[i]), 1e-7 * math.abs(math.sin(x[i])), x[i])
+    t.near(c[i], math.cos(x[i]), 1e-7 * math.abs(math.cos(x[i])), x[i])
+    local angle = i % 32 == 5 and 3e7 or x[i]
+    t.near(s2[i], math.sin(angle), 1e-7 * math.abs(math.sin(angle)), angle)
+    if angle == x[i] then t.eq(s2[i] == s[i] and c2[i] == c[i], true, angle) end
+  end
+  local odd = gpu.array { 0.0, -0.0, math.huge, -math.huge, 0 / 0, 1e-40, 1048575, 1048576 }
+  k(1, 8)(odd, s, c)
+  t.eq(1 / s[1], math.huge)
+  t.eq(1 / s[2], -math.huge)
+  for i = 3, 5 do t.eq(s[i] ~= s[i] and c[i] ~= c[i], true, odd[i]) end
+  t.near(s[7], math.sin(1048575), 1e-7)
+  t.near(s[8], math.sin(1048576), 1e-7)
+end)
+
+t.test("doubles to whole numbers, and integers of 64 bits", function()
+  local k = gpu.kernel [[
+  __global__ void k(const double *x, double *d, long long *n, unsigned long long *u, int *w) {
+    int i = threadIdx.x;
+    double v = x[i];
+    d[4 * i] = floor(v), d[4 * i + 1] = ceil(v), d[4 * i + 2] = trunc(v), d[4 * i + 3] = rint(v);
+    n[2 * i] = (long long)v, n[2 * i + 1] = __double2ll_rd(v), u[i] = (unsigned long long)v;
+    w[3 * i] = (int)v, w[3 * i + 1] = __popcll(u[i]), w[3 * i + 2] = __clzll(u[i]);
+  }]]
+  local x = { 0.5, 1.5, 2.5, -0.5, -1.5, -2.5, 0.49999999999999994, 4503599627370495.5, 0x1p53, 1e15 + 0.3, -1e15 - 0.7,
+    2147483647.5, -2147483648.5, 3e9, -3e9, 9.2233720368547748e18, 1e300, -1e300, math.huge, -math.huge, 7.0, -7.0, 1e-320, 1.8446744073709550e19 }
+  local m = #x
+  local d, n = gpu.zeros(4 * m, "float64"), gpu.zeros(2 * m, "int64")
+  local u, w = gpu.zeros(m, "uint64"), gpu.zeros(3 * m, "int32")
+  k(1, m)(gpu.array(x, "float64"), d, n, u, w)
+  local function whole(v) return v >= 0x1p63 and math.maxinteger or v < -0x1p63 and math.mininteger or math.tointeger(v) end
+  for i, v in ipairs(x) do
+    local down, up = v // 1, -(-v // 1)
+    local cut, middle = v < 0 and up or down, v - down
+    local near = (middle < 0.5 or middle == 0.5 and down % 2 == 0) and down or up
+    if v - v ~= 0 then down, up, cut, near = v, v, v, v end
+    for j, want in ipairs { down, up, cut, near } do t.eq(d[4 * i - 4 + j] == want, true, v) end
+    t.eq(n[2 * i - 1], whole(cut), v)
+    t.eq(n[2 * i], whole(down), v)
+    local bits = v >= 0x1p64 and -1 or cut >= 0x1p63 and math.tointeger(cut - 0x1p64) or cut > 0 and math.tointeger(cut) or 0
+    local ones, zeros = 0, 64
+    for b = 0, 63 do
+      if bits >> b & 1 == 1 then ones, zeros = ones + 1, 63 - b end
+    end
+    t.eq(w[3 * i - 2], cut >= 0x1p31 and 0x7fffffff or cut < -0x1p31 and -0x80000000 or math.tointeger(cut), v)
+    t.eq(w[3 * i - 1], ones, v)
+    t.eq(w[3 * i], zeros, v)
+  end
+end)
+
 t.test("powers of doubles, which the toolkit leaves as calls", function()
   local k = gpu.kernel [[
   __global__ void k(const double *x, const double *y, double *p, int n) {
