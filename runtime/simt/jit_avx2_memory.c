@@ -69,6 +69,7 @@ struct moments {
         high; /* `low`: all distances' bits; `high`: their largest, or bits of what is left behind them */
     int zero; /* where lanes have parted */
 };
+_Static_assert(sizeof(struct moments) == AVX2_MOMENTS * sizeof(int), "so many are freed before it is taken");
 static struct moments take_moments(struct jit *j)
 {
     struct moments t;
@@ -133,11 +134,10 @@ static uint32_t ask_global(struct jit *j, const struct jit_insn *n)
     return index;
 }
 
-/* The range's number. Where it fails: a label, or -1 for the interpreter. */
-static uint32_t check_global(struct jit *j, const struct jit_insn *n, const struct jit_group *g, int leave)
+uint32_t simt_jit_avx2_check(struct jit *j, const struct jit_insn *n, const struct jit_group *g, int leave)
 {
     struct x86 *x = &j->x;
-    uint32_t index = j->range_count++;
+    uint32_t index = j->range_count++, pins = j->vector_pins;
     struct moments t = take_moments(j);
     int miss = x86_label(x), found = x86_label(x);
     if (leave < 0) leave = simt_jit_leaving(j, JIT_LEFT, false);
@@ -160,6 +160,7 @@ static uint32_t check_global(struct jit *j, const struct jit_insn *n, const stru
     check_distances(j, n, &t, index, g, leave);
     x86_jump(x, found);
     x->now = X86_HOT;
+    j->vector_pins = pins;
     return index;
 }
 
@@ -326,36 +327,12 @@ static void load_all(struct jit *j, const struct jit_insn *n, const struct jit_g
     simt_jit_define_loaded(j, n, g, regs);
 }
 
-/* Along rows: jit_walks.c. */
-static void load_walking(struct jit *j, const struct jit_insn *n, const struct jit_group *g, int walk)
+void simt_jit_avx2_gather_words(struct jit *j, const struct jit_insn *n, const int *regs, int32_t imm)
 {
-    const struct jit_group whole = {.imm = g ? g->imm : n->i->imm, .bytes = GROUP_BYTES};
-    struct x86 *x = &j->x;
+    struct gathering r = {true, simt_jit_new_vector(j), simt_jit_new_vector(j)};
     struct jit_insn as_words = *n;
-    int regs[JIT_PARTS] = {0}, parts = simt_jit_part_count(j, false), use = x86_label(x), done = x86_label(x);
-    int each = x86_label(x);
-    struct gathering r = {.forks = true};
-    uint32_t keep = 0, pins;
     as_words.wide = false;
-    for (int p = 0; p < parts; p++) keep |= 1u << (regs[p] = simt_jit_new_vector(j));
-    pins = j->vector_pins;
-    for (unsigned k = 0; k < sizeof(struct moments) / sizeof(int); k++) simt_jit_new_vector(j); /* for all ways */
-    j->vector_pins = pins;
-    simt_jit_find_walk(j, walk, use);
-    uint32_t range = check_global(j, n, &whole, each);
-    j->vector_pins = pins;
-    simt_jit_fetch_walk(j, walk, range);
-    x86_jump(x, use);
-    x86_bind(x, each);
-    check_global(j, n, g, -1);
-    j->vector_pins = pins;
-    r.mask = simt_jit_new_vector(j);
-    r.high = simt_jit_new_vector(j);
-    for (int p = 0; p < parts; p++) load_global(j, &as_words, p, regs[p], &r, (int32_t)whole.imm);
-    x86_jump(x, done);
-    simt_jit_use_walk(j, walk, regs, use, done);
-    j->vector_pins = keep;
-    simt_jit_define_loaded(j, n, g, regs);
+    for (int p = 0; p < simt_jit_part_count(j, false); p++) load_global(j, &as_words, p, regs[p], &r, imm);
 }
 
 /* ---- stores, by lanes from the frame ---- */
@@ -396,29 +373,22 @@ void simt_jit_store_lanes(struct jit *j, const struct jit_insn *n, uint32_t rang
     x86_bind(x, done);
 }
 
-void simt_jit_avx2_gather(struct jit *j, const struct jit_insn *n)
+void simt_jit_avx2_gather(struct jit *j, const struct jit_insn *n, const struct jit_group *g)
 {
-    struct jit_group g;
-    bool together = simt_jit_neighbours(j, n, &g);
     uint32_t range = 0;
-    int walk = simt_jit_walk_of(j, n, together ? &g : NULL);
-    if (walk >= 0) {
-        load_walking(j, n, together ? &g : NULL, walk);
-        return;
-    }
     if (n->op)
         check_window(j, n);
     else if (simt_jit_is_watched(j, n->i))
         range = ask_global(j, n);
     else
-        range = check_global(j, n, together ? &g : NULL, -1);
+        range = simt_jit_avx2_check(j, n, g, -1);
     j->vector_pins = 0;
-    if (together && g.bytes == GROUP_BYTES) {
-        simt_jit_load_neighbours(j, n, &g, range);
+    if (g && g->bytes == GROUP_BYTES) {
+        simt_jit_load_neighbours(j, n, g, range);
         return;
     }
     if (n->kind == JK_LOAD)
-        load_all(j, n, together ? &g : NULL, range);
+        load_all(j, n, g, range);
     else
         simt_jit_store_lanes(j, n, range);
 }

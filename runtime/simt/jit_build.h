@@ -409,8 +409,15 @@ void simt_jit_avx2_shuffle(struct jit *j, const int *parts, const uint32_t from[
 void simt_jit_avx2_load_lanes(struct jit *j, bool wide, int reg, struct x86_mem m, int64_t step);
 void simt_jit_avx2_store_lanes(struct jit *j, bool wide, int reg, struct x86_mem m, int64_t step);
 void simt_jit_avx2_store_narrow(struct jit *j, bool wide, int reg, struct x86_mem m, int size);
-void simt_jit_avx2_gather(struct jit *j, const struct jit_insn *n);
-/* A store to addresses of any form, which have been checked, lane by lane from the frame. */
+/* Looks whether addresses in global memory are right, with `g` of all of it. The range's number. Where they are not: a
+ * label, or -1 for the interpreter. */
+uint32_t simt_jit_avx2_check(struct jit *j, const struct jit_insn *n, const struct jit_group *g, int leave);
+enum { AVX2_MOMENTS = 5 }; /* registers that it takes for a moment */
+void simt_jit_avx2_gather(struct jit *j, const struct jit_insn *n, const struct jit_group *g);
+/* Words at addresses that have been checked, without a change of what other registers hold. */
+void simt_jit_avx2_gather_words(struct jit *j, const struct jit_insn *n, const int *regs, int32_t imm);
+/* A store to addresses of any form, which the range's check has let pass: lane by lane from the frame, but for lanes
+ * that are side by side with AVX2. */
 void simt_jit_store_lanes(struct jit *j, const struct jit_insn *n, uint32_t range);
 
 /* ---- jit_emit.c: the whole function; the way in is at the start of the code ---- */

@@ -297,22 +297,35 @@ static void free_vectors(struct jit *j, int count)
     j->vector_pins = pins;
 }
 
+/* As check_global and move_parts, with every instruction set; `a`: where AVX-512 has the addresses. */
+static uint32_t check_rows(struct jit *j, const struct jit_insn *n, const int *a, const struct jit_group *g, int leave)
+{
+    return simt_jit_is_avx2(j) ? simt_jit_avx2_check(j, n, g, leave) : check_global(j, n, a, g, leave);
+}
+static void gather_words(struct jit *j, const struct jit_insn *n, const int *a, const int *regs, int32_t imm)
+{
+    struct jit_insn as_words = *n;
+    as_words.wide = false;
+    if (simt_jit_is_avx2(j))
+        simt_jit_avx2_gather_words(j, n, regs, imm);
+    else
+        move_parts(j, &as_words, a, regs, imm);
+}
+
 /* Along rows: jit_walks.c. */
 static void load_walking(struct jit *j, const struct jit_insn *n, const int *a, const struct jit_group *g, int walk)
 {
     const struct jit_group whole = {.imm = g ? g->imm : n->i->imm, .bytes = GROUP_BYTES};
-    struct jit_insn as_words = *n;
     int regs[JIT_PARTS] = {0}, parts = simt_jit_part_count(j, false), use = x86_label(&j->x), done = x86_label(&j->x);
     int each = x86_label(&j->x);
-    as_words.wide = false;
     for (int p = 0; p < parts; p++) regs[p] = simt_jit_new_vector(j);
-    free_vectors(j, (int)(sizeof(struct moments) / sizeof(int)));
+    free_vectors(j, simt_jit_is_avx2(j) ? AVX2_MOMENTS : (int)(sizeof(struct moments) / sizeof(int)));
     simt_jit_find_walk(j, walk, use);
-    simt_jit_fetch_walk(j, walk, check_global(j, n, a, &whole, each));
+    simt_jit_fetch_walk(j, walk, check_rows(j, n, a, &whole, each));
     x86_jump(&j->x, use);
     x86_bind(&j->x, each);
-    check_global(j, n, a, g, -1);
-    move_parts(j, &as_words, a, regs, (int32_t)(g ? g->imm : n->i->imm));
+    check_rows(j, n, a, g, -1);
+    gather_words(j, n, a, regs, (int32_t)whole.imm);
     x86_jump(&j->x, done);
     simt_jit_use_walk(j, walk, regs, use, done);
     define_from(j, n, regs, parts, g);
@@ -326,18 +339,18 @@ bool simt_jit_gather(struct jit *j, const struct jit_insn *n)
     if (!is_single(j, n)) return false;
     if (simt_jit_is_widened(n)) as_words.wide = false;
     int parts = simt_jit_part_count(j, as_words.wide);
-    if (simt_jit_is_avx2(j)) {
-        simt_jit_avx2_gather(j, n);
-        simt_jit_end_otherwise(j);
-        return true;
-    }
     struct jit_group g;
-    bool together = n->i->count == 1 && simt_jit_neighbours(j, n, &g);
+    bool together = n->i->count == 1 && simt_jit_neighbours(j, n, &g), avx2 = simt_jit_is_avx2(j);
     int64_t imm = together ? g.imm : n->op ? 0 : n->i->imm;
-    for (int k = 0; k < (n->op ? 2 : 4); k++) a[k] = simt_jit_part(j, n->reads[0], k);
+    for (int k = 0; !avx2 && k < (n->op ? 2 : 4); k++) a[k] = simt_jit_part(j, n->reads[0], k);
     int walk = simt_jit_walk_of(j, n, together ? &g : NULL);
     if (walk >= 0) {
         load_walking(j, n, a, together ? &g : NULL, walk);
+        return true;
+    }
+    if (avx2) {
+        simt_jit_avx2_gather(j, n, together ? &g : NULL);
+        simt_jit_end_otherwise(j);
         return true;
     }
     if (n->op)

@@ -28,7 +28,7 @@ __global__ void some(const int *p, const T *x, T *y, unsigned bits)
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (bits >> (i & 31) & 1) y[p[i] + 3] = x[p[i] + 3] + (T)1;
 }]==]):gsub("%f[%w]T%f[%W]", kind[1])
-  local k = gpu.kernel(source .. "")
+  local k = gpu.kernel(source)
   local x, none = gpu.range(1, n + 3):to(kind[2]), gpu.zeros(n + 3, kind[2]):totable()
   local xs = x:totable()
   for name, where in pairs(patterns) do
