@@ -194,7 +194,7 @@ static char *sink_input(void *context, const char *prompt, bool password)
                                   .content_length = strlen(text)};
     struct jp_packet *packet = jp_wire_build(jp_server_wire(k->server), &o, NULL);
     free(text);
-    if (!packet || atomic_load(&k->interrupt_wanted)) {
+    if (!packet || jp_server_interrupt_wanted(k->server)) {
         jp_packet_release(packet);
         return NULL;
     }
@@ -388,5 +388,5 @@ void jp_execute(struct jp_kernel *k, const struct jp_message *m)
     say_what_is_wrong(k);
     evaluate(k, m);
     k->running = (struct jp_running){NULL};
-    atomic_store(&k->interrupt_wanted, false);
+    jp_server_interrupt_met(k->server);
 }

@@ -20,14 +20,17 @@
 /* For signal handlers; set while a session exists. */
 static struct jp_kernel *_Atomic current;
 
-/* The flag is set again every tick until the request has ended, so an interrupt that comes just before the session
- * starts to listen is late but not lost. An interrupt of an idle kernel does nothing. Async-signal-safe. */
-static void interrupt_session(struct jp_kernel *k)
+static void stop_session(struct jp_kernel *k)
 {
-    if (!k->session || jp_server_pending(k->server) == 0) return;
-    atomic_store(&k->interrupt_wanted, true);
     lg_session_interrupt(k->session);
     jp_server_cancel_input(k->server);
+}
+
+/* Every tick stops it again until the request has ended, so an interrupt that comes just before the session starts to
+ * listen is late but not lost. An interrupt of an idle kernel does nothing. Async-signal-safe. */
+static void interrupt_session(struct jp_kernel *k)
+{
+    if (k->session && jp_server_want_interrupt(k->server)) stop_session(k);
 }
 
 static void on_interrupt(int signal_number)
@@ -98,8 +101,8 @@ static bool hook_tick(void *context)
     struct jp_kernel *k = context;
     bool waits = jp_output_tick(&k->output);
     pthread_mutex_lock(&k->session_lock);
-    if (atomic_load(&k->interrupt_wanted)) {
-        interrupt_session(k);
+    if (k->session && jp_server_interrupt_wanted(k->server)) {
+        stop_session(k);
         tell_of_vain_interrupt(k);
     } else {
         k->vain_ticks = 0;
@@ -316,8 +319,6 @@ static void serve(struct jp_kernel *k)
 {
     for (struct jp_message *m; (m = jp_server_next(k->server)) != NULL;) {
         answer(k, m);
-        /* An interrupt that met nothing to stop must not wait for the next cell. */
-        if (jp_server_pending(k->server) == 1) atomic_store(&k->interrupt_wanted, false);
         jp_server_done(k->server);
     }
 }

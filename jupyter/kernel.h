@@ -23,10 +23,9 @@ struct jp_kernel {
     struct jp_output output;
     struct lg_session *session; /* NULL while it is being closed */
     pthread_mutex_t session_lock;
-    atomic_bool interrupt_wanted; /* an interrupt was asked for and the request that it is for has not ended */
-    int vain_ticks;               /* for how long it was; the I/O thread's */
-    pthread_t main_thread;        /* that of the session */
-    struct jp_waited {            /* on the I/O thread: while a request for the session waits */
+    int vain_ticks;        /* for how long an interrupt was wanted; the I/O thread's */
+    pthread_t main_thread; /* that of the session */
+    struct jp_waited {     /* on the I/O thread: while a request for the session waits */
         bool waits;
         int64_t since, worked; /* when it was first seen, and what the session's thread had worked until then; ns */
     } waited;

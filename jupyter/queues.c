@@ -80,15 +80,36 @@ void jp_server_attend(struct jp_server *s)
     jp_server_wake(s);
 }
 
+/* In one step with the end of the last request: an interrupt that comes behind its reply is not to stop the next one.
+ */
 void jp_server_done(struct jp_server *s)
 {
     jp_server_flush_all(s);
-    atomic_fetch_sub(&s->pending, 1);
+    unsigned was = atomic_load(&s->pending), left;
+    do left = (was & ~JP_INTERRUPT_WANTED) == 1 ? 0 : was - 1;
+    while (!atomic_compare_exchange_weak(&s->pending, &was, left));
 }
 
 unsigned jp_server_pending(const struct jp_server *s)
 {
-    return atomic_load(&s->pending);
+    return atomic_load(&s->pending) & ~JP_INTERRUPT_WANTED;
+}
+
+bool jp_server_want_interrupt(struct jp_server *s)
+{
+    unsigned was = atomic_load(&s->pending);
+    while (was && !atomic_compare_exchange_weak(&s->pending, &was, was | JP_INTERRUPT_WANTED)) continue;
+    return was != 0;
+}
+
+bool jp_server_interrupt_wanted(const struct jp_server *s)
+{
+    return atomic_load(&s->pending) & JP_INTERRUPT_WANTED;
+}
+
+void jp_server_interrupt_met(struct jp_server *s)
+{
+    atomic_fetch_and(&s->pending, ~JP_INTERRUPT_WANTED);
 }
 
 void jp_server_post(struct jp_server *s, struct jp_packet *packet)

@@ -290,7 +290,7 @@ static void turn(struct jp_server *s)
     jp_server_leave(s);
     read_channels(s, room);
     jp_server_flush(s); /* or it would wait, too */
-    bool ticks = atomic_load(&s->pending) || s->deadline || s->output_waits;
+    bool ticks = jp_server_pending(s) || s->deadline || s->output_waits;
     int timeout = s->gathers_until ? GATHER_MS
                   : s->asked       ? LATE_MS
                   : ticks          ? TICK_MS
@@ -343,7 +343,7 @@ static void *io_thread(void *argument)
             jp_server_send_kept(s);
             jp_server_flush(s);
             /* Between cells, or they would seem to tell of the one that runs. */
-            if (atomic_load(&s->pending) == 0) send_missed(s, time);
+            if (jp_server_pending(s) == 0) send_missed(s, time);
             attend_again(s);
             if (jp_parent_died(&s->parent)) begin_shutdown(s);
         }

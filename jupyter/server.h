@@ -52,8 +52,13 @@ bool jp_server_has(struct jp_server *s, bool (*wanted)(const struct jp_message *
 void jp_server_attend(struct jp_server *s);
 /* One request was answered to the end. */
 void jp_server_done(struct jp_server *s);
-/* Requests that were received and not yet done, the one being worked on included. Async-signal-safe. */
+/* Requests that were received and not yet done, the one being worked on included. Async-signal-safe, as the rest. */
 unsigned jp_server_pending(const struct jp_server *s);
+
+/* An interrupt is wanted until it has met what it is for, or all requests are done. False while there are none. */
+bool jp_server_want_interrupt(struct jp_server *s);
+bool jp_server_interrupt_wanted(const struct jp_server *s);
+void jp_server_interrupt_met(struct jp_server *s);
 
 /* Queues a packet for sending and owns it from then on. What the main thread posts within 5 ms of the beginning of a
  * request waits for more until then, or the request's end. NULL (out of memory while building) is dropped and logged.

@@ -15,6 +15,8 @@
 #define JP_MAX_QUEUED       1000
 #define JP_MAX_QUEUED_BYTES ((size_t)64 << 20)
 
+#define JP_INTERRUPT_WANTED (1U << 31)
+
 struct jp_server {
     struct jp_wire wire;
     struct jp_server_hooks hooks;
@@ -35,7 +37,7 @@ struct jp_server {
     bool started;            /* the status "starting" was published */
     bool output_waits;       /* for a tick */
     bool asked;              /* a request waits that may become late */
-    atomic_uint pending;     /* requests not done */
+    atomic_uint pending;     /* requests not done, and JP_INTERRUPT_WANTED */
     atomic_bool quit_wanted; /* set by signal handlers, seen by the I/O thread */
     atomic_bool cancel_wanted, attend_wanted;
     struct jp_subshells subshells;
