@@ -349,13 +349,13 @@ void kn_quick_count_64(const uint64_t *a, size_t n, const uint64_t *bounds, size
 {
     FITTING(count_parts, 64)(a, n, bounds, counts);
 }
-void kn_quick_deal_32(const uint32_t *a, size_t n, const uint32_t *bounds, uint32_t **to)
+void kn_quick_deal_32(const uint32_t *a, size_t n, const uint32_t *bounds, uint32_t **to, uint32_t *const *ends)
 {
-    FITTING(deal, 32)(a, n, bounds, to);
+    FITTING(deal, 32)(a, n, bounds, to, ends);
 }
-void kn_quick_deal_64(const uint64_t *a, size_t n, const uint64_t *bounds, uint64_t **to)
+void kn_quick_deal_64(const uint64_t *a, size_t n, const uint64_t *bounds, uint64_t **to, uint64_t *const *ends)
 {
-    FITTING(deal, 64)(a, n, bounds, to);
+    FITTING(deal, 64)(a, n, bounds, to, ends);
 }
 #else
 bool kn_quick_available(void)
@@ -393,12 +393,12 @@ void kn_quick_count_64(const uint64_t *a, size_t n, const uint64_t *bounds, size
 {
     (void)a, (void)n, (void)bounds, (void)counts;
 }
-void kn_quick_deal_32(const uint32_t *a, size_t n, const uint32_t *bounds, uint32_t **to)
+void kn_quick_deal_32(const uint32_t *a, size_t n, const uint32_t *bounds, uint32_t **to, uint32_t *const *ends)
 {
-    (void)a, (void)n, (void)bounds, (void)to;
+    (void)a, (void)n, (void)bounds, (void)to, (void)ends;
 }
-void kn_quick_deal_64(const uint64_t *a, size_t n, const uint64_t *bounds, uint64_t **to)
+void kn_quick_deal_64(const uint64_t *a, size_t n, const uint64_t *bounds, uint64_t **to, uint64_t *const *ends)
 {
-    (void)a, (void)n, (void)bounds, (void)to;
+    (void)a, (void)n, (void)bounds, (void)to, (void)ends;
 }
 #endif

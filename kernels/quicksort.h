@@ -18,12 +18,13 @@ void kn_quick_sort_64(uint64_t *a, size_t n);
 size_t kn_quick_split_32(uint32_t *a, size_t n);
 size_t kn_quick_split_64(uint64_t *a, size_t n);
 /* Keys in parts about KN_QUICK_PARTS - 1 bounds, which ascend: part i has those that are above i of them. Adds how many
- * of n keys belong to each part; moves them to to[part], one behind the other, and that on. Nothing overlaps. */
+ * of n keys belong to each part; moves them to to[part], one behind the other, and that on, where what is before
+ * ends[part] may be written to. Nothing overlaps. */
 #define KN_QUICK_PARTS 4
 void kn_quick_count_32(const uint32_t *a, size_t n, const uint32_t *bounds, size_t *counts);
 void kn_quick_count_64(const uint64_t *a, size_t n, const uint64_t *bounds, size_t *counts);
-void kn_quick_deal_32(const uint32_t *a, size_t n, const uint32_t *bounds, uint32_t **to);
-void kn_quick_deal_64(const uint64_t *a, size_t n, const uint64_t *bounds, uint64_t **to);
+void kn_quick_deal_32(const uint32_t *a, size_t n, const uint32_t *bounds, uint32_t **to, uint32_t *const *ends);
+void kn_quick_deal_64(const uint64_t *a, size_t n, const uint64_t *bounds, uint64_t **to, uint64_t *const *ends);
 /* Moves what can be among the k least to the front, in any order, and returns how many that are: k or some more. No two
  * are equal. n is KN_QUICK_MANY at least, k from 1 to KN_QUICK_LEAST. */
 #define KN_QUICK_MANY  256

@@ -24,8 +24,10 @@ TARGET static void NAME(count_parts)(const T *a, size_t n, const T *bounds, size
     counts[LAST] += n;
 }
 
-/* Moves n keys to where to[part] says, one behind the other, and that on. */
-TARGET static void NAME(deal)(const T *a, size_t n, const T *bounds, T **to)
+/* Moves n keys to where to[part] says, one behind the other, and that on. Whole vectors are stored as long as they do
+ * not reach over the part's end: what is too much of them is written over later, and storing some lanes alone takes a
+ * processor that has no masks ten times as long. */
+TARGET static void NAME(deal)(const T *a, size_t n, const T *bounds, T **to, T *const *ends)
 {
     enum { LAST = KN_QUICK_PARTS - 1 };
     V pivots[LAST];
@@ -42,7 +44,11 @@ TARGET static void NAME(deal)(const T *a, size_t n, const T *bounds, T **to)
             const unsigned up_to = k < LAST ? SMALL_BITS(rank, pivots[k]) : (unsigned)((UINT64_C(1) << LANES) - 1);
             const unsigned set = up_to & ~below;
             const size_t many = (size_t)__builtin_popcount(set);
-            STORE_FIRST(at[k], many, NAME(set_first)(v, set));
+            const V w = NAME(set_first)(v, set);
+            if (ends[k] - at[k] >= LANES)
+                STORE(at[k], w);
+            else
+                STORE_FIRST(at[k], many, w);
             at[k] += many;
             below = up_to;
         }

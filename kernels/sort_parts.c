@@ -68,6 +68,7 @@ struct dealing {
     size_t n, pieces;
     uint64_t bounds[SAMPLE];                    /* as keys of 4 bytes or of 8 */
     size_t places[MOST_PIECES][KN_QUICK_PARTS]; /* how many go to each part; then where the next of them goes */
+    size_t ends[MOST_PIECES][KN_QUICK_PARTS];   /* behind the last of them */
 };
 
 static void count_chunk(struct dealing *d, size_t piece, const void *records, size_t n)
@@ -80,19 +81,19 @@ static void count_chunk(struct dealing *d, size_t piece, const void *records, si
 
 static void deal_chunk(struct dealing *d, size_t piece, const void *records, size_t n)
 {
-    size_t *places = d->places[piece];
-    uint32_t *narrow = (uint32_t *)(void *)d->j->records, *to_32[KN_QUICK_PARTS];
-    uint64_t *wide = (uint64_t *)(void *)d->j->records, *to_64[KN_QUICK_PARTS];
+    size_t *places = d->places[piece], *ends = d->ends[piece];
+    uint32_t *narrow = (uint32_t *)(void *)d->j->records, *to_32[KN_QUICK_PARTS], *ends_32[KN_QUICK_PARTS];
+    uint64_t *wide = (uint64_t *)(void *)d->j->records, *to_64[KN_QUICK_PARTS], *ends_64[KN_QUICK_PARTS];
     for (int k = 0; k < KN_QUICK_PARTS; k++) {
         if (d->j->record == KEY32)
-            to_32[k] = narrow + places[k];
+            to_32[k] = narrow + places[k], ends_32[k] = narrow + ends[k];
         else
-            to_64[k] = wide + places[k];
+            to_64[k] = wide + places[k], ends_64[k] = wide + ends[k];
     }
     if (d->j->record == KEY32)
-        kn_quick_deal_32(records, n, (const uint32_t *)d->bounds, to_32);
+        kn_quick_deal_32(records, n, (const uint32_t *)d->bounds, to_32, ends_32);
     else
-        kn_quick_deal_64(records, n, d->bounds, to_64);
+        kn_quick_deal_64(records, n, d->bounds, to_64, ends_64);
     for (int k = 0; k < KN_QUICK_PARTS; k++)
         places[k] = (size_t)(d->j->record == KEY32 ? to_32[k] - narrow : to_64[k] - wide);
 }
@@ -150,6 +151,7 @@ static void deal_row(const struct job *j, size_t n, size_t *begins, size_t step)
             const size_t many = d.places[i][k];
             d.places[i][k] = sum;
             sum += many;
+            d.ends[i][k] = sum;
         }
     }
     begins[KN_QUICK_PARTS * step] = sum;

@@ -213,7 +213,7 @@ TEST(sort_in_place_by_vectors)
 #define CHECK_DEALT(BITS, keys, n, bounds)                                                                             \
     do {                                                                                                               \
         static uint##BITS##_t dealt[MOST + 1], want[MOST + 1];                                                         \
-        uint##BITS##_t *to[KN_QUICK_PARTS];                                                                            \
+        uint##BITS##_t *to[KN_QUICK_PARTS], *behind[KN_QUICK_PARTS];                                                   \
         size_t counts[KN_QUICK_PARTS] = {0}, all = 0;                                                                  \
         memset(dealt, 0x5a, sizeof dealt);                                                                             \
         memcpy(want, dealt, sizeof want);                                                                              \
@@ -227,9 +227,10 @@ TEST(sort_in_place_by_vectors)
             CHECK_INT((long long)counts[part], (long long)(at - first));                                               \
             to[part] = dealt + all;                                                                                    \
             all += counts[part];                                                                                       \
+            behind[part] = dealt + all;                                                                                \
         }                                                                                                              \
         CHECK_INT((long long)all, (long long)(n));                                                                     \
-        kn_quick_deal_##BITS(keys, n, bounds, to);                                                                     \
+        kn_quick_deal_##BITS(keys, n, bounds, to, behind);                                                             \
         CHECK(memcmp(dealt, want, sizeof dealt) == 0);                                                                 \
         for (size_t part = 0, at = 0; part < KN_QUICK_PARTS; part++) CHECK(to[part] == dealt + (at += counts[part]));  \
     } while (0)
