@@ -49,6 +49,15 @@ static struct kn_draw_values values_of(const struct kn_draw *d, enum rt_dtype t)
     case KN_DRAW_GAMMA: v.kind = KN_BLOCK_GAMMA; break;
     case KN_DRAW_POISSON: v.kind = KN_BLOCK_POISSON; break;
     case KN_DRAW_BINOMIAL: v.kind = KN_BLOCK_BINOMIAL; break;
+    case KN_DRAW_NEGATIVE_BINOMIAL: v.kind = KN_BLOCK_NEGATIVE_BINOMIAL; break;
+    case KN_DRAW_HYPERGEOMETRIC:
+        v.kind = KN_BLOCK_HYPERGEOMETRIC;
+        v.limit = d->z;
+        break;
+    case KN_DRAW_ZIPF: v.kind = KN_BLOCK_ZIPF; break;
+    case KN_DRAW_LOGSERIES: v.kind = KN_BLOCK_LOGSERIES; break;
+    case KN_DRAW_NONCENTRAL_CHISQUARE: v.kind = KN_BLOCK_NONCENTRAL_CHISQUARE; break;
+    case KN_DRAW_VONMISES: v.kind = KN_BLOCK_VONMISES; break;
     case KN_DRAW_INTEGERS:
         v.range = (uint64_t)d->high - (uint64_t)d->low + 1;
         v.kind = v.range - 1 < (uint64_t)1 << 32 ? KN_BLOCK_INTEGERS : KN_BLOCK_WIDE_INTEGERS;

@@ -9,14 +9,20 @@
 #define KN_STREAMS ((uint64_t)1 << 48)
 
 enum kn_distribution {
-    KN_DRAW_UNIFORM,     /* from x to below y; floating dtypes, like the next three */
-    KN_DRAW_NORMAL,      /* mean x, standard deviation y */
-    KN_DRAW_EXPONENTIAL, /* mean x */
-    KN_DRAW_GAMMA,       /* shape x > 0, scale y */
-    KN_DRAW_POISSON,     /* mean x, at most KN_MOST_MEAN; integers or floats, like the next */
-    KN_DRAW_BINOMIAL,    /* y tries, whole and at most KN_MOST_TRIES, of probability x */
-    KN_DRAW_INTEGERS,    /* from low to high, both included; dtypes that hold them */
-    KN_DRAW_BERNOULLI,   /* 1 with probability x, else 0, to 32 bits; any dtype */
+    KN_DRAW_UNIFORM,              /* from x to below y; floating dtypes, like the next three */
+    KN_DRAW_NORMAL,               /* mean x, standard deviation y */
+    KN_DRAW_EXPONENTIAL,          /* mean x */
+    KN_DRAW_GAMMA,                /* shape x > 0, scale y */
+    KN_DRAW_POISSON,              /* mean x, at most KN_MOST_MEAN; integers or floats, like the next */
+    KN_DRAW_BINOMIAL,             /* y tries, whole and at most KN_MOST_TRIES, of probability x */
+    KN_DRAW_NEGATIVE_BINOMIAL,    /* x successes, y failures for one success; integers or floats, like the next three */
+    KN_DRAW_HYPERGEOMETRIC,       /* z taken out of x good and y bad things, whole and at most KN_MOST_TRIES each */
+    KN_DRAW_ZIPF,                 /* exponent x + 1 */
+    KN_DRAW_LOGSERIES,            /* parameter x, from 0 to below 1 */
+    KN_DRAW_NONCENTRAL_CHISQUARE, /* degrees of freedom x > 0, noncentrality y; floating dtypes, like the next */
+    KN_DRAW_VONMISES,             /* mean direction x, concentration y */
+    KN_DRAW_INTEGERS,             /* from low to high, both included; dtypes that hold them */
+    KN_DRAW_BERNOULLI,            /* 1 with probability x, else 0, to 32 bits; any dtype */
 };
 #define KN_MOST_MEAN  1e15
 #define KN_MOST_TRIES 1e9
@@ -24,7 +30,7 @@ enum kn_distribution {
 struct kn_draw {
     enum kn_distribution distribution;
     uint64_t seed, stream;
-    double x, y;
+    double x, y, z;
     int64_t low, high;
 };
 

@@ -20,7 +20,13 @@
     X(WIDE_INTEGERS, wide_integers_, WORDS, I64, int64_t, 1)                                                           \
     X(GAMMA, gamma_, ATTEMPTS, F64, double, 1)                                                                         \
     X(POISSON, poisson_, NUMBER, F64, double, 1)                                                                       \
-    X(BINOMIAL, binomial_, NUMBER, F64, double, 1)
+    X(BINOMIAL, binomial_, NUMBER, F64, double, 1)                                                                     \
+    X(NEGATIVE_BINOMIAL, negative_binomial_, NUMBER, F64, double, 1)                                                   \
+    X(HYPERGEOMETRIC, hypergeometric_, NUMBER, F64, double, 1)                                                         \
+    X(ZIPF, zipf_, NUMBER, F64, double, 1)                                                                             \
+    X(LOGSERIES, logseries_, WORDS, F64, double, 1)                                                                    \
+    X(NONCENTRAL_CHISQUARE, noncentral_chisquare_, NUMBER, F64, double, 1)                                             \
+    X(VONMISES, vonmises_, NUMBER, F64, double, 1)
 
 enum kn_draw_kind {
 #define X(id, function, takes, class, type, per) KN_BLOCK_##id,

@@ -175,7 +175,6 @@ static const char *const synonyms[][2] = {
     {"swish", "silu"}, {"clamp_min", "x:maximum(y)"}, {"clamp_max", "x:minimum(y)"}, {"cartesian_prod", "meshgrid"},
     {"masked_scatter", "x[mask] = values"}, {"standard_normal", "randn"},
     {"random_sample", "rand"}, {"ranf", "rand"},
-    {"pareto", "gpu.random.exponential(1 / a, shape):expm1()"},
     {"gaussian_filter1d", "gpu.ndimage.gaussian_filter(x, {0, sigma})"},
     {"convolve1d", "gpu.ndimage.convolve"}, {"correlate1d", "gpu.ndimage.correlate"},
     {"length", "#x, or x.size"}, {"forEach", "for i, v in ipairs(x) do"}, {"is_available", "gpu.device().kind == \"cuda\""}, {"device_count", "#gpu.devices()"},

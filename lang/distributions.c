@@ -206,6 +206,100 @@ static int rayleigh(lua_State *L)
     return finish(L, &w);
 }
 
+static int pareto(lua_State *L)
+{
+    struct wanted w;
+    begin(L, &w);
+    double a = check_positive(L, w.first, "pareto", "the shape parameter");
+    read_shape(L, 1, "pareto", &w);
+    lg_step(L, "expm1", "v", push_exponential(L, &w, 1 / a));
+    return finish(L, &w);
+}
+
+static int power(lua_State *L)
+{
+    struct wanted w;
+    begin(L, &w);
+    double a = check_positive(L, w.first, "power", "a");
+    read_shape(L, 1, "power", &w);
+    lg_step(L, "exp", "v", lg_step(L, "neg", "v", push_exponential(L, &w, 1 / a)));
+    return finish(L, &w);
+}
+
+static int triangular(lua_State *L)
+{
+    struct wanted w;
+    begin(L, &w);
+    double left = lg_check_parameter(L, w.first, "left"), mode = lg_check_parameter(L, w.first + 1, "mode"),
+           right = lg_check_parameter(L, w.first + 2, "right");
+    if (!(left <= mode && mode <= right))
+        return luaL_error(L, "triangular: the mode must be from left to right, got %f, %f and %f", left, mode, right);
+    read_shape(L, 3, "triangular", &w);
+    /* the part below the mode has the probability that it has of the length */
+    const double part = left < right ? (mode - left) / (right - left) : 1;
+    int u = push_draw(L, &w, "gpu.random.uniform", 2, 0, 1), under = lg_step(L, "lt", "vn", u, part);
+    int up = lg_step(L, "sqrt", "v", lg_step(L, "mul", "vn", u, (right - left) * (mode - left)));
+    int rest = lg_step(L, "add", "vn", lg_step(L, "neg", "v", u), 1.0);
+    int down = lg_step(L, "sqrt", "v", lg_step(L, "mul", "vn", rest, (right - left) * (right - mode)));
+    int low = lg_step(L, "add", "vn", up, left), high = lg_step(L, "add", "vn", lg_step(L, "neg", "v", down), right);
+    lg_step(L, "gpu.where", "vvv", under, low, high);
+    return finish(L, &w);
+}
+
+/* The smaller root of Michael, Schucany and Haas's transformation ("Generating random variates using transformations
+ * with multiple roots", 1976) is the mean over 1 + r + sqrt(r (r + 2)), the greater one the mean squared over that. */
+static int wald(lua_State *L)
+{
+    struct wanted w;
+    begin(L, &w);
+    double mean = check_positive(L, w.first, "wald", "the mean"),
+           scale = check_positive(L, w.first + 1, "wald", "the scale");
+    read_shape(L, 2, "wald", &w);
+    int r = lg_step(L, "mul", "vn", lg_step(L, "square", "v", push_normal(L, &w, 0, 1)), mean / (2 * scale));
+    int root = lg_step(L, "sqrt", "v", lg_step(L, "mul", "vv", r, lg_step(L, "add", "vn", r, 2.0)));
+    int over = lg_step(L, "add", "vv", lg_step(L, "add", "vn", r, 1.0), root);
+    int less = lg_step(L, "reciprocal", "v", over), share = lg_step(L, "add", "vn", less, 1.0);
+    int u = push_draw(L, &w, "gpu.random.uniform", 2, 0, 1);
+    int first = lg_step(L, "lt", "vn", lg_step(L, "mul", "vv", u, share), 1.0);
+    lg_step(L, "mul", "vn", lg_step(L, "gpu.where", "vvv", first, less, over), mean);
+    return finish(L, &w);
+}
+
+/* Pushes the quotient of two sums of squares, each over its degree of freedom. */
+static int push_quotient(lua_State *L, const struct wanted *w, double upper, double lower, double noncentrality)
+{
+    int over = noncentrality > 0
+                   ? lg_step(L, "div", "vn",
+                             push_draw(L, w, "gpu.random.noncentral_chisquare", 2, upper, noncentrality), upper)
+                   : push_gamma(L, w, upper / 2, 2 / upper);
+    return lg_step(L, "div", "vv", over, push_gamma(L, w, lower / 2, 2 / lower));
+}
+
+static int f(lua_State *L)
+{
+    struct wanted w;
+    begin(L, &w);
+    double upper = check_positive(L, w.first, "f", "the numerator's degree of freedom"),
+           lower = check_positive(L, w.first + 1, "f", "the denominator's degree of freedom");
+    read_shape(L, 2, "f", &w);
+    push_quotient(L, &w, upper, lower, 0);
+    return finish(L, &w);
+}
+
+static int noncentral_f(lua_State *L)
+{
+    struct wanted w;
+    begin(L, &w);
+    double upper = check_positive(L, w.first, "noncentral_f", "the numerator's degree of freedom"),
+           lower = check_positive(L, w.first + 1, "noncentral_f", "the denominator's degree of freedom"),
+           noncentrality = lg_check_parameter(L, w.first + 2, "noncentrality");
+    if (noncentrality < 0)
+        return luaL_error(L, "noncentral_f: the noncentrality must be 0 or more, got %f", noncentrality);
+    read_shape(L, 3, "noncentral_f", &w);
+    push_quotient(L, &w, upper, lower, noncentrality);
+    return finish(L, &w);
+}
+
 static int geometric(lua_State *L)
 {
     struct wanted w;
@@ -334,6 +428,26 @@ const struct lg_function lg_distributions[] = {
     {"rayleigh", rayleigh, "gpu.random.rayleigh(scale, shape... [, dtype] [, device])",
      "Random lengths of vectors of two normal numbers of this standard deviation.\n" LG_SHAPED,
      "assert(math.abs(gpu.random.rayleigh(2, 10000):square():mean() - 8) < 0.5)"},
+    {"pareto", pareto, "gpu.random.pareto(a, shape... [, dtype] [, device])",
+     "Random numbers of the distribution of Pareto and Lomax, from 0 on; 1 more are Pareto's own of the scale 1.\n" LG_SHAPED
+         LAST_BITS,
+     "local x = gpu.random.pareto(3, 10000)\nassert(x:min() >= 0 and math.abs(x:mean() - 0.5) < 0.1)"},
+    {"power", power, "gpu.random.power(a, shape... [, dtype] [, device])",
+     "Random numbers from 0 to 1 whose density is as x ^ (a - 1).\n" LG_SHAPED LAST_BITS,
+     "assert(math.abs(gpu.random.power(3, 10000):mean() - 0.75) < 0.02)"},
+    {"triangular", triangular, "gpu.random.triangular(left, mode, right, shape... [, dtype] [, device])",
+     "Random numbers from left to right whose density is a triangle with its top at the mode.\n" LG_SHAPED,
+     "local x = gpu.random.triangular(0, 1, 5, 10000)\nassert(x:min() >= 0 and x:max() <= 5 and math.abs(x:mean() - 2) < 0.1)"},
+    {"wald", wald, "gpu.random.wald(mean, scale, shape... [, dtype] [, device])",
+     "Random numbers of Wald's distribution, the inverse Gaussian one: when a random walk with a drift comes somewhere.\n" LG_SHAPED,
+     "assert(math.abs(gpu.random.wald(2, 8, 10000):mean() - 2) < 0.1)"},
+    {"f", f, "gpu.random.f(numerator, denominator, shape... [, dtype] [, device])",
+     "Random numbers of Fisher's distribution: quotients of two chisquare numbers over their degrees of freedom.\n" LG_SHAPED,
+     "assert(math.abs(gpu.random.f(5, 12, 10000):mean() - 1.2) < 0.1)"},
+    {"noncentral_f", noncentral_f,
+     "gpu.random.noncentral_f(numerator, denominator, noncentrality, shape... [, dtype] [, device])",
+     "The same as gpu.random.f with a noncentral_chisquare number above.\n" LG_SHAPED,
+     "assert(math.abs(gpu.random.noncentral_f(5, 12, 5, 10000):mean() - 2.4) < 0.2)"},
     {"geometric", geometric, "gpu.random.geometric(p, shape... [, dtype] [, device])",
      "How many tries it takes until one succeeds, each with probability p; int64 unless told otherwise.\n" LG_SHAPED,
      "local x = gpu.random.geometric(0.25, 10000)\nassert(x:min() == 1 and math.abs(x:mean() - 4) < 0.2)"},

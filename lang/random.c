@@ -33,15 +33,14 @@ static struct generator *session_generator(lua_State *L)
     return g;
 }
 
-/* All functions are also the methods of generators: the first argument that counts is at *first then. */
-static struct generator *check_generator(lua_State *L, int *first)
+struct generator *lg_check_generator(lua_State *L, int *first)
 {
     struct generator *g = luaL_testudata(L, 1, LG_GENERATOR);
     *first = g ? 2 : 1;
     return g ? g : session_generator(L);
 }
 
-static struct kn_draw next_draw(const struct generator *g, enum kn_distribution distribution)
+struct kn_draw lg_next_draw(const struct generator *g, enum kn_distribution distribution)
 {
     return (struct kn_draw){.distribution = distribution, .seed = g->seed, .stream = g->stream % KN_STREAMS};
 }
@@ -89,8 +88,8 @@ static struct rt_array *push_shaped(lua_State *L, int first, struct lg_placement
     return out;
 }
 
-static int fill(lua_State *L, struct generator *g, int first, const struct kn_draw *d, enum rt_dtype dtype,
-                const char *kinds)
+int lg_fill_random(lua_State *L, struct generator *g, int first, const struct kn_draw *d, enum rt_dtype dtype,
+                   const char *kinds)
 {
     struct lg_placement p = {dtype, NULL};
     const struct rt_array *out = push_shaped(L, first, &p, kinds);
@@ -109,23 +108,23 @@ static int fill(lua_State *L, struct generator *g, int first, const struct kn_dr
 /* ---- the distributions ---- */
 static int uniform_from(lua_State *L, double low, double high, struct generator *g, int first)
 {
-    struct kn_draw d = next_draw(g, KN_DRAW_UNIFORM);
+    struct kn_draw d = lg_next_draw(g, KN_DRAW_UNIFORM);
     d.x = low;
     d.y = high;
-    return fill(L, g, first, &d, RT_FLOAT32, "f");
+    return lg_fill_random(L, g, first, &d, RT_FLOAT32, "f");
 }
 
 static int rand_(lua_State *L)
 {
     int first;
-    struct generator *g = check_generator(L, &first);
+    struct generator *g = lg_check_generator(L, &first);
     return uniform_from(L, 0, 1, g, first);
 }
 
 static int uniform(lua_State *L)
 {
     int first;
-    struct generator *g = check_generator(L, &first);
+    struct generator *g = lg_check_generator(L, &first);
     if (lua_istable(L, first)) return uniform_from(L, 0, 1, g, first); /* a shape alone */
     double low = lg_check_parameter(L, first, "low"), high = lg_check_parameter(L, first + 1, "high");
     if (low > high) return luaL_error(L, "uniform: low is %f, above high, which is %f", low, high);
@@ -134,23 +133,23 @@ static int uniform(lua_State *L)
 
 static int normal_from(lua_State *L, double mean, double deviation, struct generator *g, int first)
 {
-    struct kn_draw d = next_draw(g, KN_DRAW_NORMAL);
+    struct kn_draw d = lg_next_draw(g, KN_DRAW_NORMAL);
     d.x = mean;
     d.y = deviation;
-    return fill(L, g, first, &d, RT_FLOAT32, "f");
+    return lg_fill_random(L, g, first, &d, RT_FLOAT32, "f");
 }
 
 static int randn(lua_State *L)
 {
     int first;
-    struct generator *g = check_generator(L, &first);
+    struct generator *g = lg_check_generator(L, &first);
     return normal_from(L, 0, 1, g, first);
 }
 
 static int normal(lua_State *L)
 {
     int first;
-    struct generator *g = check_generator(L, &first);
+    struct generator *g = lg_check_generator(L, &first);
     if (lua_istable(L, first)) return normal_from(L, 0, 1, g, first); /* a shape alone */
     double mean = lg_check_parameter(L, first, "mean"),
            deviation = lg_check_parameter(L, first + 1, "standard deviation");
@@ -161,69 +160,69 @@ static int normal(lua_State *L)
 static int exponential(lua_State *L)
 {
     int first;
-    struct generator *g = check_generator(L, &first);
-    struct kn_draw d = next_draw(g, KN_DRAW_EXPONENTIAL);
+    struct generator *g = lg_check_generator(L, &first);
+    struct kn_draw d = lg_next_draw(g, KN_DRAW_EXPONENTIAL);
     d.x = lg_check_parameter(L, first, "mean");
     if (d.x < 0) return luaL_error(L, "exponential: the mean is negative: %f", d.x);
-    return fill(L, g, first + 1, &d, RT_FLOAT32, "f");
+    return lg_fill_random(L, g, first + 1, &d, RT_FLOAT32, "f");
 }
 
 static int gamma_(lua_State *L)
 {
     int first;
-    struct generator *g = check_generator(L, &first);
-    struct kn_draw d = next_draw(g, KN_DRAW_GAMMA);
+    struct generator *g = lg_check_generator(L, &first);
+    struct kn_draw d = lg_next_draw(g, KN_DRAW_GAMMA);
     d.x = lg_check_parameter(L, first, "shape parameter");
     d.y = lg_check_parameter(L, first + 1, "scale");
     if (!(d.x > 0)) return luaL_error(L, "gamma: the shape parameter must be above 0, got %f", d.x);
     if (d.y < 0) return luaL_error(L, "gamma: the scale is negative: %f", d.y);
-    return fill(L, g, first + 2, &d, RT_FLOAT32, "f");
+    return lg_fill_random(L, g, first + 2, &d, RT_FLOAT32, "f");
 }
 
 static int poisson(lua_State *L)
 {
     int first;
-    struct generator *g = check_generator(L, &first);
-    struct kn_draw d = next_draw(g, KN_DRAW_POISSON);
+    struct generator *g = lg_check_generator(L, &first);
+    struct kn_draw d = lg_next_draw(g, KN_DRAW_POISSON);
     d.x = lg_check_parameter(L, first, "mean");
     if (d.x < 0 || d.x > KN_MOST_MEAN)
         return luaL_error(L, "poisson: the mean must be from 0 to %f, got %f", KN_MOST_MEAN, d.x);
-    return fill(L, g, first + 1, &d, RT_INT64, "iuf");
+    return lg_fill_random(L, g, first + 1, &d, RT_INT64, "iuf");
 }
 
 static int binomial(lua_State *L)
 {
     int first;
-    struct generator *g = check_generator(L, &first);
-    struct kn_draw d = next_draw(g, KN_DRAW_BINOMIAL);
+    struct generator *g = lg_check_generator(L, &first);
+    struct kn_draw d = lg_next_draw(g, KN_DRAW_BINOMIAL);
     d.y = (double)luaL_checkinteger(L, first);
     d.x = lg_check_parameter(L, first + 1, "probability");
     if (d.y < 0 || d.y > KN_MOST_TRIES)
         return luaL_error(L, "binomial: there are from 0 to %d tries, got %f", (int)KN_MOST_TRIES, d.y);
     if (d.x < 0 || d.x > 1) return luaL_error(L, "binomial: a probability is from 0 to 1, got %f", d.x);
-    return fill(L, g, first + 2, &d, RT_INT64, "iuf");
+    return lg_fill_random(L, g, first + 2, &d, RT_INT64, "iuf");
 }
 
 static int bernoulli(lua_State *L)
 {
     int first;
-    struct generator *g = check_generator(L, &first);
-    struct kn_draw d = next_draw(g, KN_DRAW_BERNOULLI);
+    struct generator *g = lg_check_generator(L, &first);
+    struct kn_draw d = lg_next_draw(g, KN_DRAW_BERNOULLI);
     d.x = lg_check_parameter(L, first, "probability");
     if (d.x < 0 || d.x > 1) return luaL_error(L, "bernoulli: a probability is from 0 to 1, got %f", d.x);
-    return fill(L, g, first + 1, &d, RT_BOOL, "biuf");
+    return lg_fill_random(L, g, first + 1, &d, RT_BOOL, "biuf");
 }
 
 static int integers(lua_State *L)
 {
     int first;
-    struct generator *g = check_generator(L, &first);
-    struct kn_draw d = next_draw(g, KN_DRAW_INTEGERS);
+    struct generator *g = lg_check_generator(L, &first);
+    struct kn_draw d = lg_next_draw(g, KN_DRAW_INTEGERS);
     d.low = luaL_checkinteger(L, first);
     d.high = luaL_checkinteger(L, first + 1);
     if (d.low > d.high)
         return luaL_error(L, "integers: low is %I, above high, which is %I", (LUAI_UACINT)d.low, (LUAI_UACINT)d.high);
-    return fill(L, g, first + 2, &d, RT_INT64, "biu");
+    return lg_fill_random(L, g, first + 2, &d, RT_INT64, "biu");
 }
 
 /* ---- choosing ---- */
@@ -284,7 +283,7 @@ static int permutation(lua_State *L)
 {
     int first;
     const struct rt_array *a;
-    struct generator *g = check_generator(L, &first);
+    struct generator *g = lg_check_generator(L, &first);
     int64_t n = check_source(L, first, &a);
     struct lg_placement p = {RT_INT64, NULL};
     if (!a) {
@@ -377,7 +376,7 @@ static int choice(lua_State *L)
     int64_t shape[RT_MAX_DIMS], count = 1;
     const struct rt_array *a;
     struct choosing c;
-    struct generator *g = check_generator(L, &first);
+    struct generator *g = lg_check_generator(L, &first);
     int64_t n = check_source(L, first, &a);
     int ndim = lg_check_shape(L, first + 1, false, shape, &next);
     check_options(L, next, &c);
@@ -393,7 +392,7 @@ static int choice(lua_State *L)
     if (!c.replace) {
         kn_shuffle(g->seed, g->stream % KN_STREAMS, 1, n, count, indices);
     } else {
-        struct kn_draw d = next_draw(g, sums ? KN_DRAW_UNIFORM : KN_DRAW_INTEGERS);
+        struct kn_draw d = lg_next_draw(g, sums ? KN_DRAW_UNIFORM : KN_DRAW_INTEGERS);
         d.y = 1;
         d.low = 1;
         d.high = n;
@@ -417,7 +416,7 @@ static int choice(lua_State *L)
 static int seed(lua_State *L)
 {
     int first;
-    struct generator *g = check_generator(L, &first);
+    struct generator *g = lg_check_generator(L, &first);
     *g = (struct generator){.seed = (uint64_t)luaL_checkinteger(L, first)};
     return 0;
 }
@@ -518,6 +517,7 @@ void lg_open_random(lua_State *L)
     lua_newtable(L);
     lg_register(L, "gpu.random", random_functions);
     lg_register(L, "gpu.random", lg_distributions);
+    lg_register(L, "gpu.random", lg_rare_distributions);
     lg_seal_module(L, "gpu.random",
                    "it has gpu.random.uniform(0, 1, shape), gpu.random.integers(1, 6, shape) and others");
     lua_setfield(L, -2, "random");
@@ -527,6 +527,7 @@ void lg_open_random(lua_State *L)
     lua_newtable(L);
     set_methods(L, random_functions);
     set_methods(L, lg_distributions);
+    set_methods(L, lg_rare_distributions);
     set_methods(L, lg_random_functions);
     lua_pushvalue(L, -1);
     lua_setfield(L, -3, "__methods"); /* for completion */

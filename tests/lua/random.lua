@@ -25,6 +25,17 @@ local draws = {
   laplace = function(g, ...) return g:laplace(1, 2, ...) end,
   rayleigh = function(g, ...) return g:rayleigh(2, ...) end,
   geometric = function(g, ...) return g:geometric(0.2, ...) end,
+  triangular = function(g, ...) return g:triangular(-1, 0.5, 2, ...) end,
+  wald = function(g, ...) return g:wald(1, 3, ...) end,
+  f = function(g, ...) return g:f(3, 7.5, ...) end,
+  noncentral_f = function(g, ...) return g:noncentral_f(3, 7.5, 2, ...) end,
+  noncentral_chisquare = function(g, ...) return g:noncentral_chisquare(0.5, 3, ...) end,
+  negative_binomial = function(g, ...) return g:negative_binomial(2.5, 0.3, ...) end,
+  hypergeometric = function(g, ...) return g:hypergeometric(30, 50, 20, ...) end,
+  ["few things"] = function(g, ...) return g:hypergeometric(30, 5, 20, ...) end,
+  zipf = function(g, ...) return g:zipf(1.5, ...) end,
+  logseries = function(g, ...) return g:logseries(0.9, ...) end,
+  vonmises = function(g, ...) return g:vonmises(1, 2, ...) end,
 }
 local names = {}
 for name in pairs(draws) do names[#names + 1] = name end
@@ -182,6 +193,13 @@ local function pearson(list, probability, from, to)
   return sum / freedom
 end
 
+-- Probabilities that are as f(k), of whole k from 0 on, as far as they matter.
+local function shares(f, to)
+  local sum = 0
+  for k = 0, to do sum = sum + f(k) end
+  return function(k) return f(k) / sum end
+end
+
 local function poisson_probability(mean)
   return function(k)
     local log = -mean + k * math.log(mean)
@@ -229,6 +247,101 @@ for _, case in ipairs({ { 1, 0.5 }, { 12, 0.3 }, { 12, 0.9 }, { 40, 0.2 }, { 40,
   end)
 end
 
+-- The logarithm of n! / (n - k)!.
+local function falling(n, k)
+  local log = 0
+  for i = 0, k - 1 do log = log + math.log(n - i) end
+  return log
+end
+
+local function hypergeometric_probability(good, bad, count)
+  return function(k)
+    if k > good or k > count or count - k > bad then return 0 end
+    return math.exp(falling(good, k) - falling(k, k) + falling(bad, count - k) - falling(count - k, count - k)
+      - falling(good + bad, count) + falling(count, count))
+  end
+end
+
+for _, case in ipairs({ { 7, 5, 4 }, { 5, 7, 9 }, { 300, 6, 100 }, { 6, 300, 290 }, { 40, 60, 30 }, { 60, 40, 30 },
+  { 60, 40, 70 }, { 40, 60, 70 }, { 400, 90, 200 }, { 12, 12, 12 } }) do
+  local good, bad, count = table.unpack(case)
+  t.test("hypergeometric " .. table.concat(case, ", ") .. " is distributed as it should be", function()
+    local list = random.generator(9):hypergeometric(good, bad, count, N, "cpu"):totable()
+    local got, variance = moments(list)
+    local p, all = good / (good + bad), good + bad
+    local want = count * p * (1 - p) * (all - count) / (all - 1)
+    t.near(got, count * p, 5 * math.sqrt(want / N), "mean")
+    t.near(variance, want, 0.1 * want, "variance")
+    local x = pearson(list, hypergeometric_probability(good, bad, count), 0, count)
+    assert(x < 3, "Pearson's sum by degree of freedom is " .. x)
+  end)
+end
+
+for _, case in ipairs({ { "negative_binomial", { 3, 0.4 }, shares(function(k) return (k + 1) * (k + 2) / 2 * 0.6 ^ k end, 200) },
+  { "negative_binomial", { 0.5, 0.1 }, shares(function(k)
+    local v = 0.9 ^ k
+    for i = 1, k do v = v * (i - 0.5) / i end
+    return v
+  end, 400) },
+  { "negative_binomial", { 1, 0.02 }, function(k) return 0.02 * 0.98 ^ k end },
+  { "zipf", { 2 }, function(k) return k < 1 and 0 or 6 / math.pi ^ 2 / k ^ 2 end },
+  { "zipf", { 4 }, function(k) return k < 1 and 0 or 90 / math.pi ^ 4 / k ^ 4 end },
+  { "zipf", { 1.5 }, function(k) return k < 1 and 0 or k ^ -1.5 / 2.6123753486854883 end },
+  { "logseries", { 0.2 }, function(k) return k < 1 and 0 or -0.2 ^ k / k / math.log(0.8) end },
+  { "logseries", { 0.97 }, function(k) return k < 1 and 0 or -0.97 ^ k / k / math.log(0.03) end } }) do
+  local name, parameters, probability = table.unpack(case)
+  t.test(name .. " " .. table.concat(parameters, ", ") .. " is distributed as it should be", function()
+    local g, arguments = random.generator(21), { table.unpack(parameters) }
+    table.insert(arguments, { N })
+    local x = pearson(g[name](g, table.unpack(arguments)):totable(), probability, 0, 300)
+    assert(x < 2.2 and x > 0.2, "Pearson's sum by degree of freedom is " .. x)
+  end)
+end
+
+t.test("extremes of the rarer distributions", function()
+  local g = random.generator(6)
+  t.eq(g:zipf(1e9, 100, "cpu"):max(), 1)
+  assert(g:zipf(1.01, 100, "float64", "cpu"):max() > 1e15)
+  t.eq(g:negative_binomial(5, 1, 100, "cpu"):max(), 0)
+  t.eq(g:logseries(0, 100, "cpu"):max(), 1)
+  t.eq(g:hypergeometric(5, 0, 3, 9, "cpu"):sum(), 27)
+  t.eq(g:hypergeometric(0, 5, 3, 9, "cpu"):sum(), 0)
+  t.eq(g:hypergeometric(4, 5, 9, 9, "cpu"):sum(), 36)
+  t.eq(g:hypergeometric(0, 0, 0, 9, "cpu"):sum(), 0)
+  local mean, variance = moments(g:hypergeometric(1000000000, 500000000, 300000000, N, "float64", "cpu"):totable())
+  local want = 3e8 * 2 / 9 * 0.8
+  t.near(mean, 2e8, 5 * math.sqrt(want / N))
+  t.near(variance, want, 0.1 * want)
+  mean, variance = moments(g:negative_binomial(1e6, 0.5, N, "float64", "cpu"):totable())
+  t.near(mean, 1e6, 5 * math.sqrt(2e6 / N))
+  t.near(variance, 2e6, 2e5)
+  t.eq(g:triangular(3, 3, 3, 9, "cpu"):sum(), 27)
+  assert(g:wald(1e-3, 1e3, 99, "cpu"):allclose(1e-3, 1e-2) and g:wald(1e3, 1e-6, 999, "cpu"):min() > 0)
+end)
+
+-- I_k(c) / I_0(c) is the mean of the cosine of k times the angle.
+t.test("the angles of von Mises's distribution", function()
+  local function bessel(k, c)
+    local sum, term = 0, 1
+    for i = 1, k do term = term * c / 2 / i end
+    for i = 1, 200 do sum, term = sum + term, term * (c / 2) ^ 2 / i / (i + k) end
+    return sum
+  end
+  for _, c in ipairs({ 0, 1e-9, 0.3, 2, 40 }) do
+    local x = random.generator(3):vonmises(2.5, c, N, "float64", "cpu")
+    assert(x:min() >= -math.pi and x:max() <= math.pi)
+    for k = 1, 3 do
+      t.near(((x - 2.5) * k):cos():mean(), bessel(k, c) / bessel(0, c), 4 / math.sqrt(N), c .. " " .. k)
+      t.near(((x - 2.5) * k):sin():mean(), 0, 4 / math.sqrt(N))
+    end
+  end
+  for _, c in ipairs({ 9e5, 1.1e6 }) do
+    local mean, variance = moments(random.generator(3):vonmises(20, c, N, "float64", "cpu"):totable())
+    t.near(mean, 20 - 6 * math.pi, 5 / math.sqrt(c * N))
+    t.near(variance, 1 / c, 0.05 / c)
+  end
+end)
+
 t.test("the ends of the binomial distribution", function()
   t.eq(random.binomial(0, 0.5, 9, "cpu"):sum(), 0)
   t.eq(random.binomial(7, 0, 9, "cpu"):sum(), 0)
@@ -245,7 +358,13 @@ for _, case in ipairs({ { "beta", { 2, 5 }, 2 / 7, 10 / 49 / 8 }, { "chisquare",
   { "gumbel", { 1, 2 }, 1 + 2 * 0.5772157, 4 * math.pi ^ 2 / 6 }, { "logistic", { 2, 0.5 }, 2, math.pi ^ 2 / 12 },
   { "lognormal", { 0, 0.5 }, math.exp(0.125), (math.exp(0.25) - 1) * math.exp(0.25) },
   { "weibull", { 2 }, math.sqrt(math.pi) / 2, 1 - math.pi / 4 }, { "rayleigh", { 2 }, 2 * math.sqrt(math.pi / 2), 8 - 2 * math.pi },
-  { "geometric", { 0.3 }, 1 / 0.3, 0.7 / 0.09 }, { "standard_t", { 10 }, 0, 1.25 } }) do
+  { "geometric", { 0.3 }, 1 / 0.3, 0.7 / 0.09 }, { "standard_t", { 10 }, 0, 1.25 },
+  { "pareto", { 6 }, 0.2, 6 / 100 }, { "power", { 2 }, 2 / 3, 1 / 18 }, { "triangular", { 1, 2, 5 }, 8 / 3, 13 / 18 },
+  { "wald", { 2, 6 }, 2, 8 / 6 }, { "f", { 5, 20 }, 10 / 9, 2 * 400 * 23 / (5 * 324 * 16) },
+  { "noncentral_f", { 5, 20, 3 }, 20 * 8 / (5 * 18), 2 * (64 + 11 * 18) / (324 * 16) * 16 },
+  { "noncentral_chisquare", { 0.5, 3 }, 3.5, 13 }, { "noncentral_chisquare", { 6, 1 }, 7, 16 },
+  { "zipf", { 6 }, 1.0369277551 / 1.0173430620, 1.0823232337 / 1.0173430620 - (1.0369277551 / 1.0173430620) ^ 2 },
+  { "vonmises", { 0, 1e4 }, 0, 1e-4 } }) do
   local name, parameters, mean, variance = table.unpack(case)
   t.test(name .. " has its mean and variance", function()
     local g, arguments = random.generator(4), { table.unpack(parameters) }
@@ -254,7 +373,7 @@ for _, case in ipairs({ { "beta", { 2, 5 }, 2 / 7, 10 / 49 / 8 }, { "chisquare",
     t.near(got, mean, 5 * math.sqrt(variance / N), "mean")
     t.near(spread, variance, 0.15 * variance, "variance")
     table.insert(arguments, "complex64")
-    t.raises("dtype, not complex64", g[name], g, table.unpack(arguments))
+    t.raises("not complex64", g[name], g, table.unpack(arguments))
   end)
 end
 
@@ -271,6 +390,18 @@ t.test("what the distributions made of others refuse", function()
   t.raises("geometric: a probability is from 0 to 1", random.geometric, 2, 3)
   t.raises("the covariances a matrix of as many rows", random.multivariate_normal, { 1, 2 }, { { 1 } })
   t.raises("floating dtype, not int32", random.weibull, 1, 3, "int32")
+  t.raises("triangular: the mode must be from left to right", random.triangular, 0, 2, 1, 3)
+  t.raises("wald: the scale must be above 0", random.wald, 1, 0, 3)
+  t.raises("noncentral_f: the noncentrality must be 0 or more", random.noncentral_f, 1, 1, -1, 3)
+  t.raises("noncentral_chisquare: the degree of freedom must be above 0", random.noncentral_chisquare, 0, 1, 3)
+  t.raises("vonmises: the concentration must be 0 or more", random.vonmises, 0, -1, 3)
+  t.raises("zipf: the exponent must be above 1", random.zipf, 1, 3)
+  t.raises("logseries: p must be from 0 to below 1", random.logseries, 1, 3)
+  t.raises("negative_binomial: the probability must be above 0", random.negative_binomial, 1, 0, 3)
+  t.raises("at most 1e+14", random.negative_binomial, 1e9, 1e-6, 3)
+  t.raises("hypergeometric: 4 of 3 things cannot be taken", random.hypergeometric, 1, 2, 4, 3)
+  t.raises({ "good", "expected a whole number, got 1.5" }, random.hypergeometric, 1.5, 2, 2, 3)
+  t.raises({ "bad", "expected 0 to 1000000000, got -1" }, random.hypergeometric, 1, -1, 2, 3)
 end)
 
 t.every("vectors of normal numbers", function(device)

@@ -138,6 +138,7 @@ TEST(elements_do_not_depend_on_the_size)
 {
     for (int k = KN_DRAW_UNIFORM; k <= KN_DRAW_BERNOULLI; k++) {
         struct kn_draw d = {.distribution = (enum kn_distribution)k, .seed = 3, .x = 0.75, .y = 2, .high = 1000};
+        if (k == KN_DRAW_HYPERGEOMETRIC) d.x = 40, d.y = 30, d.z = 20;
         enum rt_dtype t = k == KN_DRAW_INTEGERS ? RT_INT32 : RT_FLOAT32;
         ARRAYS a = drawn(&d, t, 300001), b = drawn(&d, t, 70003);
         CHECK(memcmp(rt_array_host(&a), rt_array_host(&b), 70003 * 4) == 0);
@@ -151,9 +152,11 @@ static uint64_t bits_of_draws(void)
 {
     struct kn_draw d = {.distribution = KN_DRAW_NORMAL, .seed = 9, .y = 1};
     uint64_t sum = 0;
-    for (int k = KN_DRAW_UNIFORM; k <= KN_DRAW_BINOMIAL; k++) {
+    for (int k = KN_DRAW_UNIFORM; k < KN_DRAW_INTEGERS; k++) {
         d.distribution = (enum kn_distribution)k;
-        d.x = 0.5;
+        d.x = k == KN_DRAW_HYPERGEOMETRIC ? 40 : 0.5;
+        d.y = k == KN_DRAW_HYPERGEOMETRIC ? 30 : 1;
+        d.z = 20;
         ARRAYS f = drawn(&d, RT_FLOAT32, 5003), wide = drawn(&d, RT_FLOAT64, 5003);
         const uint32_t *p = rt_array_host(&f);
         const uint64_t *q = rt_array_host(&wide);
@@ -213,6 +216,22 @@ TEST(generated_code_gives_the_same_bits)
     compare_kernel((struct kn_draw){.distribution = KN_DRAW_GAMMA, .x = 5.5, .y = 1}, RT_FLOAT32, false);
     compare_kernel((struct kn_draw){.distribution = KN_DRAW_POISSON, .x = 1e6}, RT_FLOAT64, false);
     compare_kernel((struct kn_draw){.distribution = KN_DRAW_BINOMIAL, .x = 0.9, .y = 1e6}, RT_FLOAT64, false);
+    /* Each of the two ways that they have. */
+    const struct kn_draw others[][2] = {
+        {{.distribution = KN_DRAW_NEGATIVE_BINOMIAL, .x = 0.5, .y = 9}, {.x = 40, .y = 2}},
+        {{.distribution = KN_DRAW_HYPERGEOMETRIC, .x = 40, .y = 300, .z = 9}, {.x = 1e6, .y = 1e9, .z = 1e5}},
+        {{.distribution = KN_DRAW_ZIPF, .x = 0.1}, {.x = 3}},
+        {{.distribution = KN_DRAW_LOGSERIES, .x = 0.999}, {.x = 0.1}},
+        {{.distribution = KN_DRAW_NONCENTRAL_CHISQUARE, .x = 0.5, .y = 1}, {.x = 9, .y = 50}},
+        {{.distribution = KN_DRAW_VONMISES, .x = 1, .y = 2}, {.x = -3, .y = 1e7}},
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        struct kn_draw d = others[i][1];
+        d.distribution = others[i][0].distribution;
+        compare_generated(others[i][0], RT_FLOAT64);
+        compare_kernel(d, RT_FLOAT64, false);
+        if (d.distribution < KN_DRAW_NONCENTRAL_CHISQUARE) compare_generated(d, RT_INT16);
+    }
 }
 
 TEST(permutations)

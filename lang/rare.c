@@ -1,0 +1,125 @@
+/* Rarer distributions that are drawn as they are, by kernels/random.def, beside those of lang/random.c. */
+#include "lang/random.h"
+
+/* A parameter that must be above 0, or not below it. */
+static double check_sign(lua_State *L, int idx, const char *function, const char *what, bool zero)
+{
+    const double v = lg_check_parameter(L, idx, what);
+    if (v < 0 || (v == 0 && !zero))
+        luaL_error(L, "%s: %s must be %s, got %f", function, what, zero ? "0 or more" : "above 0", v);
+    return v;
+}
+
+static int negative_binomial(lua_State *L)
+{
+    int first;
+    struct generator *g = lg_check_generator(L, &first);
+    struct kn_draw d = lg_next_draw(g, KN_DRAW_NEGATIVE_BINOMIAL);
+    d.x = check_sign(L, first, "negative_binomial", "the count of successes", false);
+    const double p = lg_check_parameter(L, first + 1, "probability");
+    if (!(p > 0 && p <= 1))
+        return luaL_error(L, "negative_binomial: the probability must be above 0 and at most 1, got %f", p);
+    d.y = (1 - p) / p;
+    if (d.x * d.y > KN_MOST_MEAN / 10)
+        return luaL_error(L, "negative_binomial: the mean n (1 - p) / p must be at most %f, got %f", KN_MOST_MEAN / 10,
+                          d.x * d.y);
+    return lg_fill_random(L, g, first + 2, &d, RT_INT64, "iuf");
+}
+
+static double check_count(lua_State *L, int idx, const char *what)
+{
+    int is_integer;
+    const lua_Integer n = lua_tointegerx(L, idx, &is_integer);
+    if (!is_integer || lua_type(L, idx) != LUA_TNUMBER)
+        luaL_error(L, "hypergeometric: %s: expected a whole number, got %s; the parameters come first, then the shape",
+                   what, lua_type(L, idx) == LUA_TNUMBER ? lua_tostring(L, idx) : lg_type_name(L, idx));
+    if (n < 0 || (double)n > KN_MOST_TRIES)
+        luaL_error(L, "hypergeometric: %s: expected 0 to %d, got %I", what, (int)KN_MOST_TRIES, (LUAI_UACINT)n);
+    return (double)n;
+}
+
+static int hypergeometric(lua_State *L)
+{
+    int first;
+    struct generator *g = lg_check_generator(L, &first);
+    struct kn_draw d = lg_next_draw(g, KN_DRAW_HYPERGEOMETRIC);
+    d.x = check_count(L, first, "good");
+    d.y = check_count(L, first + 1, "bad");
+    d.z = check_count(L, first + 2, "count");
+    if (d.z > d.x + d.y)
+        return luaL_error(L, "hypergeometric: %d of %d things cannot be taken", (int)d.z, (int)(d.x + d.y));
+    return lg_fill_random(L, g, first + 3, &d, RT_INT64, "iuf");
+}
+
+static int zipf(lua_State *L)
+{
+    int first;
+    struct generator *g = lg_check_generator(L, &first);
+    struct kn_draw d = lg_next_draw(g, KN_DRAW_ZIPF);
+    const double exponent = lg_check_parameter(L, first, "exponent");
+    if (!(exponent > 1)) return luaL_error(L, "zipf: the exponent must be above 1, got %f", exponent);
+    d.x = exponent - 1;
+    return lg_fill_random(L, g, first + 1, &d, RT_INT64, "iuf");
+}
+
+static int logseries(lua_State *L)
+{
+    int first;
+    struct generator *g = lg_check_generator(L, &first);
+    struct kn_draw d = lg_next_draw(g, KN_DRAW_LOGSERIES);
+    d.x = lg_check_parameter(L, first, "p");
+    if (!(d.x >= 0 && d.x < 1)) return luaL_error(L, "logseries: p must be from 0 to below 1, got %f", d.x);
+    return lg_fill_random(L, g, first + 1, &d, RT_INT64, "iuf");
+}
+
+static int noncentral_chisquare(lua_State *L)
+{
+    int first;
+    struct generator *g = lg_check_generator(L, &first);
+    struct kn_draw d = lg_next_draw(g, KN_DRAW_NONCENTRAL_CHISQUARE);
+    d.x = check_sign(L, first, "noncentral_chisquare", "the degree of freedom", false);
+    d.y = check_sign(L, first + 1, "noncentral_chisquare", "the noncentrality", true);
+    if (d.y > 2 * KN_MOST_MEAN)
+        return luaL_error(L, "noncentral_chisquare: the noncentrality must be at most %f, got %f", 2 * KN_MOST_MEAN,
+                          d.y);
+    return lg_fill_random(L, g, first + 2, &d, RT_FLOAT32, "f");
+}
+
+static int vonmises(lua_State *L)
+{
+    int first;
+    struct generator *g = lg_check_generator(L, &first);
+    struct kn_draw d = lg_next_draw(g, KN_DRAW_VONMISES);
+    d.x = lg_check_parameter(L, first, "mean direction");
+    d.y = check_sign(L, first + 1, "vonmises", "the concentration", true);
+    return lg_fill_random(L, g, first + 2, &d, RT_FLOAT32, "f");
+}
+
+#define CUT "\nCounts that the dtype cannot hold are cut to its range."
+
+const struct lg_function lg_rare_distributions[] = {
+    {"negative_binomial", negative_binomial, "gpu.random.negative_binomial(n, p, shape... [, dtype] [, device])",
+     "How many tries fail before n have succeeded, each with probability p; int64 unless told otherwise.\n" LG_SHAPED
+     "\nn, above 0, need not be whole; the mean n (1 - p) / p is at most 1e14." CUT,
+     "local x = gpu.random.negative_binomial(3, 0.25, 10000)\nassert(x:min() >= 0 and math.abs(x:mean() - 9) < 0.5)"},
+    {"hypergeometric", hypergeometric, "gpu.random.hypergeometric(good, bad, count, shape... [, dtype] [, device])",
+     "How many of `count` things are good that are taken out of so many good and bad ones, and not put back; int64 unless "
+     "told otherwise.\n" LG_SHAPED "\nThere are up to 1e9 of either kind." CUT,
+     "local x = gpu.random.hypergeometric(15, 10, 5, 10000)\nassert(x:max() <= 5 and math.abs(x:mean() - 3) < 0.1)"},
+    {"zipf", zipf, "gpu.random.zipf(a, shape... [, dtype] [, device])",
+     "Random whole numbers k from 1 on whose probabilities are as k ^ -a, a above 1; int64 unless told otherwise.\n" LG_SHAPED
+     "\nNumbers above 2^63 do not come." CUT,
+     "local x = gpu.random.zipf(4, 10000)\nassert(x:min() == 1 and math.abs(x:eq(1):mean() - 0.9239) < 0.02)"},
+    {"logseries", logseries, "gpu.random.logseries(p, shape... [, dtype] [, device])",
+     "Random whole numbers k from 1 on whose probabilities are as p ^ k / k, p below 1; int64 unless told otherwise.\n" LG_SHAPED
+         CUT,
+     "local x = gpu.random.logseries(0.5, 10000)\nassert(x:min() == 1 and math.abs(x:mean() - 1 / math.log(2)) < 0.1)"},
+    {"noncentral_chisquare", noncentral_chisquare,
+     "gpu.random.noncentral_chisquare(freedom, noncentrality, shape... [, dtype] [, device])",
+     "Random sums of so many squares of normal numbers whose means have this sum of squares.\n" LG_SHAPED,
+     "assert(math.abs(gpu.random.noncentral_chisquare(3, 2, 10000):mean() - 5) < 0.3)"},
+    {"vonmises", vonmises, "gpu.random.vonmises(mean, concentration, shape... [, dtype] [, device])",
+     "Random angles, in radians from -pi to pi, of von Mises's distribution: the normal one of a circle.\n" LG_SHAPED
+     "\nA concentration of 0 makes all angles equally likely.",
+     "local x = gpu.random.vonmises(1, 4, 10000)\nassert(math.abs(math.atan(x:sin():mean(), x:cos():mean()) - 1) < 0.05)"},
+    {0}};
