@@ -15,6 +15,7 @@
 
 #define MAX_BLOCK_THREADS 1024
 #define WORKSPACE         64                /* bytes of what the barriers of a cooperative grid count in */
+#define MOST_TAKEN        1024              /* blocks at once */
 #define MAX_DELAYS        64                /* times that a block may wait for others after one of them faulted */
 #define MOST_BYTES        ((size_t)1 << 30) /* of blocks beyond those that are resident */
 #define VAIN_ROUNDS       4 /* that all blocks look in vain for what others do, until more are resident */
@@ -181,7 +182,8 @@ static bool none_left(struct run *r, struct blocks *b)
     return b->next == b->end;
 }
 
-/* With the lock held: takes the blocks to start next. */
+/* With the lock held: takes the blocks to start next, fewer from time to time: so no thread is left with many that take
+ * long when the others have none. */
 static bool take_blocks(struct run *r, struct blocks *out)
 {
     while (r->returned_count) {
@@ -194,7 +196,8 @@ static bool take_blocks(struct run *r, struct blocks *out)
         if (!none) return true;
     }
     if (none_left(r, &r->left)) return false;
-    uint64_t rest = r->left.end - r->left.next, n = rest < r->grain ? rest : r->grain;
+    uint64_t n = (r->left.end - r->left.next) / r->takes;
+    n = n < 1 ? 1 : n > MOST_TAKEN ? MOST_TAKEN : n;
     *out = (struct blocks){r->left.next, r->left.next + n};
     r->left.next += n;
     return true;
@@ -497,8 +500,7 @@ static void plan_workers(struct run *r, int members)
 {
     const struct simt_launch *l = r->launch;
     int threads = (int)(l->block[0] * l->block[1] * l->block[2]), host_threads = rt_thread_count();
-    uint64_t grain = r->left.end / ((uint64_t)host_threads * 16);
-    r->grain = grain < 1 ? 1 : grain > 1024 ? 1024 : grain;
+    r->takes = (uint64_t)host_threads * 8;
     r->worker_limit = simt_resident_blocks(l->function, threads, l->dynamic_shared) * host_threads / members;
     if (r->worker_limit < host_threads) r->worker_limit = host_threads;
     r->most_workers = simt_waiting_blocks(l->function, threads, l->dynamic_shared) / members;

@@ -331,7 +331,7 @@ struct run { /* one launch */
     struct jit_codes jit;
     bool on_host;                 /* all that the arguments point to is host memory that kernels may use */
     unsigned cluster[3];          /* blocks of a cluster along each axis */
-    uint64_t grain;               /* clusters that a thread takes at once */
+    uint64_t takes;               /* a thread takes one of so many parts of the clusters that are left */
     _Atomic uint64_t fault_block; /* clusters above it need not run */
     uint64_t workspace;           /* device address of what grid-wide barriers count in; 0: no cooperative launch */
     pthread_mutex_t *lock;        /* of all below */
