@@ -431,7 +431,7 @@ bool ptx_add_instruction(struct ptx_parser *p, const struct ptx_insn *insn)
 static bool read_instruction(struct ptx_parser *p, const struct ptx_name *opcode, struct ptx_insn *insn)
 {
     insn->opcode = (char *)opcode->text;
-    insn->file = p->location; /* settle_locations makes it a file, line and column */
+    insn->file = p->location; /* ptx_settle_locations makes it a file, line and column */
     insn->used_bytes = p->used_bytes;
     p->used_bytes = 0;
     if (!read_modifiers(p, insn)) return false;

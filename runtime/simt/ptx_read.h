@@ -1,10 +1,10 @@
 /* Inside the PTX parser: memory, words and the state that its files share.
  *
  * ptx_lex.c: arena, interned names, tokens. ptx_parse.c: module level and declarations. ptx_body.c: what stands between
- * the braces of a function. ptx_operand.c: operands of its instructions. ptx_inline.c, ptx_order.c, ptx_split.c and
- * ptx_eager.c: what becomes of its calls, blocks, counters and early loads for a launch. A parse function returns false
- * when it failed; the error is then in p->error already, and everything above just returns false as well. The whole
- * tree lives in one arena and goes with it. */
+ * the braces of a function. ptx_operand.c: operands of its instructions. ptx_lines.c: their lines. ptx_inline.c,
+ * ptx_order.c, ptx_split.c and ptx_eager.c: what becomes of its calls, blocks, counters and early loads for a launch. A
+ * parse function returns false when it failed; the error is then in p->error already, and everything above just returns
+ * false as well. The whole tree lives in one arena and goes with it. */
 #ifndef SIMT_PTX_READ_H
 #define SIMT_PTX_READ_H
 
@@ -141,6 +141,10 @@ bool ptx_is_name(const struct ptx_parser *p, const char *word);
 bool ptx_accept(struct ptx_parser *p, char c); /* takes the character when it is next */
 bool ptx_expect(struct ptx_parser *p, char c);
 bool ptx_take_int(struct ptx_parser *p, uint64_t max, uint64_t *out); /* a number without a sign */
+
+/* ---- ptx_lines.c ---- */
+/* Instructions hold the index of their location until all .file lines are known; then a file, line and column. */
+void ptx_settle_locations(struct ptx_parser *p);
 
 /* ---- ptx_constant.c ---- */
 struct ptx_value {

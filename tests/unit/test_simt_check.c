@@ -184,3 +184,65 @@ TEST(a_quotient_that_nobody_wants)
                         "setp.lt.u16 %p1, %h2, 2; @%p1 bra N; mov.u32 %r5, %r6;"),
               64);
 }
+
+/* ---- NVIDIA's own kernels, without lines ---- */
+/* What a kernel of one warp, of this name, is told for: of a tile that nobody has written, of which each thread reads
+ * an element, and of a word that all of them write. */
+static void count_of_kernel(const char *name, uint64_t *unwritten, uint64_t *races)
+{
+    char text[1024];
+    snprintf(text, sizeof text,
+             HEAD ".shared .align 4 .b8 tile[128];\n.shared .align 4 .b8 word[4];\n"
+                  ".visible .entry %s(.param .u64 out)\n{\n"
+                  ".reg .b32 %%r<9>; .reg .b64 %%rd<2>;\n"
+                  "mov.u32 %%r1, %%tid.x; mov.u32 %%r2, tile; st.shared.u32 [word], %%r1;\n"
+                  "shl.b32 %%r3, %%r1, 2; add.s32 %%r3, %%r3, %%r2; ld.shared.u32 %%r4, [%%r3];\n"
+                  "ld.param.u64 %%rd1, [out]; add.s32 %%r4, %%r4, 1; st.global.u32 [%%rd1], %%r4; ret;\n}\n",
+             name);
+    struct simt_program *p = load(text);
+    uint64_t params[] = {device(4)}, more;
+    struct simt_fault fault;
+    struct simt_check *c = simt_check_new(NULL, 0, NULL);
+    struct simt_launch l = {.function = simt_program_function(p, name),
+                            .grid = {1, 1, 1},
+                            .block = {32, 1, 1},
+                            .params = params,
+                            .observer = simt_check_observer(c)};
+    size_t count;
+    CHECK(simt_run(&l, &fault));
+    const struct simt_report *r = simt_check_reports(c, &count, &more);
+    *unwritten = *races = 0;
+    for (size_t k = 0; k < count; k++) {
+        if (r[k].kind == CHECK_UNWRITTEN) *unwritten += r[k].count;
+        if (r[k].kind == CHECK_RACE && r[k].space == PTX_SHARED) *races += r[k].count;
+    }
+    simt_check_free(c);
+    simt_free(params[0]);
+    simt_program_free(p);
+}
+
+TEST(nvidias_kernels_are_known_by_name)
+{
+    static const struct {
+        const char *name;
+        bool ahead, tiles;
+    } kernels[] = {
+        {"_ZN3cub17CUB_300102_SM_8006detail10merge_sort26DeviceMergeSortMergeKernelIiEEvv", true, false},
+        {"_ZN3cub17CUB_300102_SM_8006detail14segmented_sort30DeviceSegmentedSortKernelSmallIiEEvv", true, false},
+        {"_ZN3cub17CUB_300102_SM_8006detail5merge17DeviceMergeKernelIiEEvv", true, false},
+        {"_ZN3cub17CUB_300102_SM_8006detail3rle20DeviceRleSweepKernelIiEEvv", true, true},
+        {"_ZN6thrust23THRUST_300102_SM_800_NS8cuda_cub4core13_kernel_agentINS1_16__set_operations5AgentIiEEEEvv", true,
+         false},
+        {"_ZN3cub17CUB_300102_SM_8006detail6select23DeviceSelectSweepKernelIiEEvv", false, true},
+        {"_ZN3cub17CUB_300102_SM_8006detail13unique_by_key28DeviceUniqueByKeySweepKernelIiEEvv", false, true},
+        {"_ZN6thrust23THRUST_300102_SM_800_NS8cuda_cub4core13_kernel_agentINS1_8__unique5AgentIiEEEEvv", false, true},
+        {"_ZN3cub17CUB_300102_SM_8006detail6reduce18DeviceReduceKernelIiEEvv", false, false},
+        {"_Z5mergePi", false, false},
+    };
+    for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
+        uint64_t unwritten, races;
+        count_of_kernel(kernels[k].name, &unwritten, &races);
+        if ((unwritten == 0) != kernels[k].ahead || (races == 0) != kernels[k].tiles)
+            FAIL("%s: %d, %d", kernels[k].name, (int)unwritten, (int)races);
+    }
+}
