@@ -304,9 +304,26 @@ uint32_t simt_race_met(const struct access *a, uint32_t m)
     return touch_groups(&x, m);
 }
 
-/* What is looked at and changed of lanes' lines, which other host threads may have touched last; it takes long if they
- * are many. One of those may change a line just now: this changes nothing. */
-static __attribute__((no_sanitize_thread)) void fetch_words(const struct access *a, uint32_t m)
+/* The lists of cells in lanes' lines, that no other host thread changes. */
+static void fetch_lists(const struct access *a, uint32_t m)
+{
+    const struct history *lists[SIMT_WARP];
+    unsigned n = 0;
+    EACH_LANE(lane, m)
+    {
+        const record *words = words_of_line(a->check, global_line(a, a->at[lane]));
+        if (words) words += a->at[lane] % LINE / 4;
+        if (!words || *words != LISTED || !words[LINE / 4]) continue;
+        lists[n] = (const struct history *)(uintptr_t)words[LINE / 4];
+        __builtin_prefetch(lists[n++]);
+    }
+    for (unsigned k = 0; k < n; k++) __builtin_prefetch(lists[k]->parties);
+}
+
+/* What is looked at and changed of lanes' lines, and what these know; one after the other it would take long, for it is
+ * much, and other host threads may have touched it last. One of those may change a line just now: this changes nothing.
+ */
+static __attribute__((no_sanitize_thread)) void fetch_words(const struct access *a, const struct order *of, uint32_t m)
 {
     uint32_t apart = 0;
     uint64_t last = 0;
@@ -316,6 +333,7 @@ static __attribute__((no_sanitize_thread)) void fetch_words(const struct access 
         last = a->at[l] / LINE;
     }
     if (lane_count(apart) <= FEW) return;
+    EACH_LANE(lane, of ? m : 0) if (of[lane].knows) simt_seen_fetch_last(of[lane].knows);
     EACH_LANE(lane, apart)
     {
         struct line *l = global_line(a, a->at[lane]);
@@ -332,6 +350,7 @@ static __attribute__((no_sanitize_thread)) void fetch_words(const struct access 
         fetch_to_write(words + LINE / 4);
         fetch_to_write(words + 2 * (LINE / 4));
     }
+    if (!a->check->parallel) fetch_lists(a, apart);
 }
 
 uint32_t simt_race_known(const struct access *a, uint32_t m)
@@ -346,7 +365,7 @@ uint32_t simt_race_known(const struct access *a, uint32_t m)
     struct knower x = knower_of(a);
     struct order *of = a->block->order ? a->block->order + x.warp * SIMT_WARP : NULL;
     const struct now now = now_of(a, false);
-    if (c->parallel) fetch_words(a, m);
+    fetch_words(a, of, m);
     EACH_LANE(lane, m)
     {
         const uint64_t at = x.at = a->at[lane];

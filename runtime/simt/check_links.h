@@ -57,6 +57,15 @@ static inline void simt_seen_fetch(const struct seen_set *s)
     fetch_to_write(k->items + (uintptr_t)s % LINK_BYTES);
 }
 
+/* It is asked soon. */
+static inline void simt_seen_fetch_last(const struct seen_set *s)
+{
+    const struct link *k = link_of(s);
+    const uint64_t *last = k->items + (uintptr_t)s % LINK_BYTES - 1;
+    __builtin_prefetch(&k->joined);
+    __builtin_prefetch(last);
+}
+
 /* The first so many items of a link, or a link that stays as it is. */
 static inline struct seen_set *set_of(struct link *k, uint32_t count)
 {

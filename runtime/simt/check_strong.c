@@ -175,7 +175,7 @@ static void lock(struct strong *s, bool on)
     }
 }
 
-/* Places, and what is there, that other host threads may have changed last. */
+/* Places, and what is there, which are many. */
 static void fetch_places(const struct strong *s)
 {
     EACH_LANE(l, s->lanes)
@@ -186,13 +186,16 @@ static void fetch_places(const struct strong *s)
     }
 }
 
-/* And the sets that come with them. */
+/* And the sets that come with them, and what the lanes know. */
 static void fetch_sets(const struct strong *s)
 {
+    const struct access *a = s->access;
+    const struct order *of = a->block->order ? a->block->order + a->warp->index * SIMT_WARP : NULL;
     EACH_LANE(l, s->lanes)
     {
         const struct order_place *p = find(s->table[l], (s->spot[l] >> s->log) + 1);
         if (p && p->comes) simt_seen_fetch(p->comes);
+        if (of && of[l].knows) simt_seen_fetch(of[l].knows);
     }
 }
 
@@ -416,7 +419,7 @@ enum event simt_order_strong(struct access *a, uint32_t *m)
     else
         find_spots(&s, *m);
     if (coarse && a->kind != ACCESS_READ) simt_releases_write(a, *m, objects);
-    const bool fetches = c->parallel && __builtin_popcountll(s.stripes) > FEW_STRIPES;
+    const bool fetches = __builtin_popcountll(s.stripes) > FEW_STRIPES;
     /* The look at a compare-and-swap depends on what that finds, and the one at a store does it: both while all is
      * locked. */
     const bool first = a->kind == ACCESS_READ || (a->kind == ACCESS_ATOMIC && !simt_is_swap(a->insn));
