@@ -33,12 +33,14 @@ static void interrupt_session(struct jp_kernel *k)
     if (k->session && jp_server_want_interrupt(k->server)) stop_session(k);
 }
 
-static void on_interrupt(int signal_number)
+/* What hook_interrupt sends to the children comes here, too, and may come late. */
+static void on_interrupt(int signal_number, siginfo_t *info, void *registers)
 {
     (void)signal_number;
+    (void)registers;
     int saved = errno;
     struct jp_kernel *k = atomic_load(&current);
-    if (k) interrupt_session(k);
+    if (k && !(info->si_code == SI_USER && info->si_pid == getpid())) interrupt_session(k);
     errno = saved;
 }
 
@@ -61,10 +63,11 @@ static void on_pipe(int signal_number)
 
 static void handle_signals(void)
 {
-    struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = SA_RESTART};
+    struct sigaction interrupt = {.sa_sigaction = on_interrupt, .sa_flags = SA_RESTART | SA_SIGINFO},
+                     action = {.sa_handler = on_terminate, .sa_flags = SA_RESTART};
+    sigemptyset(&interrupt.sa_mask);
+    sigaction(SIGINT, &interrupt, NULL);
     sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    action.sa_handler = on_terminate;
     sigaction(SIGTERM, &action, NULL);
     struct sigaction hangup;
     sigaction(SIGHUP, NULL, &hangup);

@@ -29,19 +29,6 @@ static bool take_out(struct jp_server *s, struct jp_message **at)
     return full && jp_server_has_room(s);
 }
 
-struct jp_message *jp_server_next(struct jp_server *s)
-{
-    pthread_mutex_lock(&s->lock);
-    s->resting = true;
-    while (!s->inbox && !s->quitting) pthread_cond_wait(&s->changed, &s->lock);
-    s->resting = false;
-    struct jp_message *m = s->quitting ? NULL : s->inbox;
-    bool room = m && take_out(s, &s->inbox);
-    pthread_mutex_unlock(&s->lock);
-    if (room) jp_server_wake(s);
-    return m;
-}
-
 struct jp_message *jp_server_take(struct jp_server *s, bool (*wanted)(const struct jp_message *m))
 {
     pthread_mutex_lock(&s->lock);
@@ -80,36 +67,58 @@ void jp_server_attend(struct jp_server *s)
     jp_server_wake(s);
 }
 
-/* In one step with the end of the last request: an interrupt that comes behind its reply is not to stop the next one.
- */
 void jp_server_done(struct jp_server *s)
 {
     jp_server_flush_all(s);
-    unsigned was = atomic_load(&s->pending), left;
-    do left = (was & ~JP_INTERRUPT_WANTED) == 1 ? 0 : was - 1;
-    while (!atomic_compare_exchange_weak(&s->pending, &was, left));
+    uint64_t was = atomic_load(&s->requests), left;
+    do left = JP_PENDING(was) == 1 ? 0 : was - 1;
+    while (!atomic_compare_exchange_weak(&s->requests, &was, left));
 }
 
 unsigned jp_server_pending(const struct jp_server *s)
 {
-    return atomic_load(&s->pending) & ~JP_INTERRUPT_WANTED;
+    return JP_PENDING(atomic_load(&s->requests));
 }
 
 bool jp_server_want_interrupt(struct jp_server *s)
 {
-    unsigned was = atomic_load(&s->pending);
-    while (was && !atomic_compare_exchange_weak(&s->pending, &was, was | JP_INTERRUPT_WANTED)) continue;
-    return was != 0;
+    uint64_t was = atomic_load(&s->requests), with;
+    do with = (uint64_t)atomic_load(&s->numbered) << 32 | JP_PENDING(was);
+    while (JP_PENDING(was) && !atomic_compare_exchange_weak(&s->requests, &was, with));
+    return JP_PENDING(was) > 0;
 }
 
 bool jp_server_interrupt_wanted(const struct jp_server *s)
 {
-    return atomic_load(&s->pending) & JP_INTERRUPT_WANTED;
+    return JP_LAST_FOR(atomic_load(&s->requests)) != 0;
 }
 
 void jp_server_interrupt_met(struct jp_server *s)
 {
-    atomic_fetch_and(&s->pending, ~JP_INTERRUPT_WANTED);
+    atomic_fetch_and(&s->requests, UINT32_MAX);
+}
+
+/* One that came behind the reply to the request before, which still counted then, is not for this one. */
+static void forget_old_interrupt(struct jp_server *s, const struct jp_message *m)
+{
+    uint64_t was = atomic_load(&s->requests);
+    while (JP_LAST_FOR(was) && (int32_t)(JP_LAST_FOR(was) - m->number) < 0 &&
+           !atomic_compare_exchange_weak(&s->requests, &was, JP_PENDING(was)))
+        continue;
+}
+
+struct jp_message *jp_server_next(struct jp_server *s)
+{
+    pthread_mutex_lock(&s->lock);
+    s->resting = true;
+    while (!s->inbox && !s->quitting) pthread_cond_wait(&s->changed, &s->lock);
+    s->resting = false;
+    struct jp_message *m = s->quitting ? NULL : s->inbox;
+    bool room = m && take_out(s, &s->inbox);
+    pthread_mutex_unlock(&s->lock);
+    if (room) jp_server_wake(s);
+    if (m) forget_old_interrupt(s, m);
+    return m;
 }
 
 void jp_server_post(struct jp_server *s, struct jp_packet *packet)

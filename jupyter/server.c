@@ -117,7 +117,10 @@ static void queue_request(struct jp_server *s, struct jp_message *m)
     bool early = s->hooks.urgent(m); /* once it is queued it is the main thread's */
     if (!m->begun && main_rests(s)) begin(s, m);
     if (m->begun) gather(s);
-    atomic_fetch_add(&s->pending, 1);
+    m->number = atomic_load(&s->numbered) + 1;
+    if (m->number == 0) m->number = 1;
+    atomic_store(&s->numbered, m->number);
+    atomic_fetch_add(&s->requests, 1);
     pthread_mutex_lock(&s->lock);
     *s->inbox_end = m;
     s->inbox_end = &m->next;

@@ -55,7 +55,8 @@ void jp_server_done(struct jp_server *s);
 /* Requests that were received and not yet done, the one being worked on included. Async-signal-safe, as the rest. */
 unsigned jp_server_pending(const struct jp_server *s);
 
-/* An interrupt is wanted until it has met what it is for, or all requests are done. False while there are none. */
+/* An interrupt is for the requests that are pending as it comes: it is wanted until it has met one that runs, or until
+ * they are done or a later one is next. False while there are none. */
 bool jp_server_want_interrupt(struct jp_server *s);
 bool jp_server_interrupt_wanted(const struct jp_server *s);
 void jp_server_interrupt_met(struct jp_server *s);

@@ -15,7 +15,9 @@
 #define JP_MAX_QUEUED       1000
 #define JP_MAX_QUEUED_BYTES ((size_t)64 << 20)
 
-#define JP_INTERRUPT_WANTED (1U << 31)
+/* What changes in one step: how many requests are not done, and the number of the last one that an interrupt is for. */
+#define JP_PENDING(state)  ((uint32_t)(state))
+#define JP_LAST_FOR(state) ((uint32_t)((state) >> 32)) /* 0: none is wanted */
 
 struct jp_server {
     struct jp_wire wire;
@@ -32,13 +34,14 @@ struct jp_server {
     struct jp_packet *kept;  /* an input request for a client that has not connected its stdin yet */
     struct jp_missed missed; /* for a client that does not read */
 
-    int64_t gathers_until;   /* the I/O thread's */
-    int64_t deadline;        /* when a shutdown stops waiting, 0 while none is under way */
-    bool started;            /* the status "starting" was published */
-    bool output_waits;       /* for a tick */
-    bool asked;              /* a request waits that may become late */
-    atomic_uint pending;     /* requests not done, and JP_INTERRUPT_WANTED */
-    atomic_bool quit_wanted; /* set by signal handlers, seen by the I/O thread */
+    int64_t gathers_until;     /* the I/O thread's */
+    int64_t deadline;          /* when a shutdown stops waiting, 0 while none is under way */
+    bool started;              /* the status "starting" was published */
+    bool output_waits;         /* for a tick */
+    bool asked;                /* a request waits that may become late */
+    _Atomic uint64_t requests; /* JP_PENDING, JP_LAST_FOR */
+    _Atomic uint32_t numbered; /* the number of the request that came last, never 0 */
+    atomic_bool quit_wanted;   /* set by signal handlers, seen by the I/O thread */
     atomic_bool cancel_wanted, attend_wanted;
     struct jp_subshells subshells;
 

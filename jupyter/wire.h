@@ -63,6 +63,7 @@ struct jp_message {
     size_t buffer_count;
     size_t size;               /* bytes of all frames */
     int64_t arrived;           /* nanoseconds of the monotonic clock, set by the receiver */
+    uint32_t number;           /* of a request for the main thread, by rising ones */
     bool passed;               /* on to the main thread, for another had no answer */
     bool begun;                /* its status "busy" was published */
     struct jp_frame storage[]; /* buffers, then the bytes of identities, header and buffers */
