@@ -169,7 +169,10 @@ void lg_put_complex(lua_State *L, enum rt_dtype dtype, const char *p, int64_t fi
     push_metatable(L); /* looked for once */
     for (int64_t i = first; i < last; i++) {
         struct rt_complex *z = lua_newuserdatauv(L, sizeof *z, 0);
-        *z = rt_load_complex(dtype, p + i * rt_dtypes[dtype].size);
+        if (dtype == RT_COMPLEX128)
+            memcpy(z, p + i * (int64_t)sizeof *z, sizeof *z);
+        else
+            *z = rt_load_complex(dtype, p + i * rt_dtypes[dtype].size);
         lua_pushvalue(L, -2);
         lua_setmetatable(L, -2);
         lua_rawseti(L, -3, i + 1);
