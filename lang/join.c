@@ -1,6 +1,8 @@
 /* Several arrays put together into one. */
+#include <string.h>
 #include "lang/array.h"
 #include "lang/out.h"
+#include "lang/steps.h"
 
 /* The dtype that holds the elements of both: what `where` gives for them. */
 static enum rt_dtype common_dtype(lua_State *L, enum rt_dtype a, enum rt_dtype b)
@@ -116,7 +118,90 @@ static int stack(lua_State *L)
     return 1;
 }
 
+/* ---- insert ---- */
+
+/* Pushes what is inserted as elements of x's dtype: x's shape, along the axis `count` of them, for -1 as many as there
+ * are. */
+static int push_inserted(lua_State *L, int idx, int x, int axis, int64_t count)
+{
+    const struct rt_array *a = lg_form(L, x);
+    const char *dtype = rt_dtypes[a->dtype].name;
+    int64_t sizes[RT_MAX_DIMS];
+    memcpy(sizes, a->shape, sizeof sizes);
+    sizes[axis] = count < 0 ? 1 : count;
+    if (!lg_step_operand(L, idx, a)) {
+        lg_push_shape(L, a->ndim, sizes);
+        return lg_step(L, "gpu.full", "vvss", lua_gettop(L), idx, dtype, rt_array_device(a)->name);
+    }
+    int v = idx;
+    const int ndim = lg_form(L, v)->ndim;
+    if (ndim == a->ndim && count < 0) sizes[axis] = lg_form(L, v)->shape[axis];
+    if (ndim == a->ndim - 1) v = lg_step(L, "unsqueeze", "vi", v, (int64_t)axis + 1);
+    v = lg_step(L, "to", "vs", v, dtype);
+    lg_push_shape(L, a->ndim, sizes);
+    return lg_step(L, "broadcast_to", "vv", v, lua_gettop(L));
+}
+
+/* All by the order of their places: of n values inserted 2 i (n + 1) for the element i, and 2 i (n + 1) - n - 1 and on
+ * for those that come before it. */
+static int insert_many(lua_State *L, int x, int axis)
+{
+    const struct rt_array *a = lg_form(L, x);
+    const int64_t n = a->shape[axis];
+    const char *device = rt_array_device(a)->name;
+    const struct rt_array *at = lg_step_array(L, 2, a, RT_INT64);
+    if (at->ndim != 1 || !strchr("iu", rt_dtypes[at->dtype].kind))
+        return luaL_argerror(L, 2, "expected an index, or a list of them or an array of integers of one axis");
+    const int64_t count = at->shape[0];
+    int i = lg_step(L, "to", "vs", 2, "int64");
+    i = lg_step(L, "gpu.where", "vvv", lg_step(L, "lt", "vi", i, (int64_t)0), lg_step(L, "add", "vi", i, n + 1), i);
+    if (count > 0) {
+        const int low = lg_step(L, "min", "v", i), high = lg_step(L, "max", "v", i);
+        if (lua_tointeger(L, low) < 1 || lua_tointeger(L, high) > n + 1)
+            return luaL_error(L, "insert: indices are from 1 to %I, one behind the last, or negative from the end",
+                              (LUAI_UACINT)n + 1);
+    }
+    const int added = push_inserted(L, 3, x, axis, count);
+    const int64_t apart = count + 1;
+    const int own = lg_step(L, "gpu.range", "iiiss", 2 * apart, 2 * n * apart, 2 * apart, "int64", device);
+    const int rank = lg_step(L, "gpu.range", "iiiss", -apart, -(int64_t)2, (int64_t)1, "int64", device);
+    const int before = lg_step(L, "add", "vv", lg_step(L, "mul", "vi", i, 2 * apart), rank);
+    const int places = lg_push_joined(L, 0, 2, (int[]){own, before});
+    const int order = lg_step(L, "argsort", "v", places), all = lg_push_joined(L, axis, 2, (int[]){x, added});
+    lg_step(L, "take", "vvi", all, order, (int64_t)axis + 1);
+    return 1;
+}
+
+static int insert(lua_State *L)
+{
+    lg_check_array(L, 1);
+    luaL_checkany(L, 3);
+    lua_settop(L, 4);
+    const bool flat = lua_isnil(L, 4);
+    const int x = flat ? lg_step(L, "flatten", "v", 1) : 1;
+    const int axis = flat ? 0 : lg_check_axis(L, 4, lg_form(L, 1)->ndim);
+    const int64_t n = lg_form(L, x)->shape[axis];
+    if (lua_type(L, 2) != LUA_TNUMBER) return insert_many(L, x, axis);
+    lua_Integer i = luaL_checkinteger(L, 2);
+    if (i < 0) i += n + 1;
+    if (i < 1 || i > n + 1)
+        return luaL_error(L, "insert: index %I is outside of 1 to %I, one behind the last",
+                          (LUAI_UACINT)lua_tointeger(L, 2), (LUAI_UACINT)n + 1);
+    const int before = lg_push_narrowed(L, x, axis, 0, i - 1), added = push_inserted(L, 3, x, axis, -1),
+              behind = lg_push_narrowed(L, x, axis, i - 1, n - i + 1);
+    lg_push_joined(L, axis, 3, (int[]){before, added, behind});
+    return 1;
+}
+
 const struct lg_function lg_join_functions[] = {
+    {"insert", insert, "gpu.insert(x, index, values [, axis])",
+     "x with values inserted before an index along an axis, or along all elements in row-major order, as a new array of "
+     "its dtype.\n"
+     "The index one behind the last appends. A number, or a part of x's shape without the axis, is inserted once; an array "
+     "of as many axes with all that it has along this one. A list of indices, or an array of integers, counts in x as it "
+     "is, and takes a value for each.",
+     "local x = gpu.insert(gpu.array({1, 2, 5}), 3, {3, 4})\nassert(x:equal(gpu.range(5)))\n"
+     "assert(gpu.insert(gpu.zeros(2, 2), {1, 3}, 7, 2):equal(gpu.array({{7, 0, 0, 7}, {7, 0, 0, 7}})))"},
     {"concatenate", concatenate, "gpu.concatenate(list [, axis])",
      "Arrays one behind the other along an axis that they have, the first unless told otherwise.\n"
      "Their other sizes must agree and they must be on one device; the dtype is the common one. " LG_OUT_DOC,

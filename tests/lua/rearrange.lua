@@ -297,4 +297,34 @@ for _, device in ipairs(t.devices()) do
   end)
 end
 
+t.every("insert", function(device)
+  local x = gpu.array({ 10, 20, 30 }, "int32", device)
+  local function same(got, want)
+    t.eq(got.dtype .. got.device, "int32" .. device)
+    t.same(got:totable(), want)
+  end
+  for i, want in pairs({ { 5, 10, 20, 30 }, { 10, 5, 20, 30 }, { 10, 20, 5, 30 }, { 10, 20, 30, 5 } }) do
+    same(gpu.insert(x, i, 5), want)
+  end
+  same(gpu.insert(x, -1, 5), { 10, 20, 5, 30 })
+  same(gpu.insert(x, 2, { 1, 2, 3.5 }), { 10, 1, 2, 3, 20, 30 })
+  same(gpu.insert(x, { 4, 1, 1, -1 }, { 1, 2, 3, 4 }), { 2, 3, 10, 20, 4, 30, 1 })
+  same(gpu.insert(x, gpu.array({ 1, 3 }, "int64", device), 9), { 9, 10, 20, 9, 30 })
+  same(gpu.insert(x, {}, 9), { 10, 20, 30 })
+  same(gpu.insert(gpu.zeros(0, "int32", device), 1, 9), { 9 })
+  local m = gpu.range(6, "int32", device):reshape(2, 3)
+  same(gpu.insert(m, 3, 0), { 1, 2, 0, 3, 4, 5, 6 })
+  same(gpu.insert(m, 2, 0, 1), { { 1, 2, 3 }, { 0, 0, 0 }, { 4, 5, 6 } })
+  same(gpu.insert(m, 2, { 7, 8, 9 }, 1), { { 1, 2, 3 }, { 7, 8, 9 }, { 4, 5, 6 } })
+  same(gpu.insert(m, 1, { 7, 8 }, -1), { { 7, 1, 2, 3 }, { 8, 4, 5, 6 } })
+  same(gpu.insert(m, 1, { { 7, 8 } }, 2), { { 7, 8, 1, 2, 3 }, { 7, 8, 4, 5, 6 } })
+  same(gpu.insert(m.T, { 1, 4 }, { { 7, 8 }, { 9, 0 } }, 1), { { 7, 8 }, { 1, 4 }, { 2, 5 }, { 3, 6 }, { 9, 0 } })
+  t.raises("index 5 is outside of 1 to 4", gpu.insert, x, 5, 1)
+  t.raises("index 0 is outside", gpu.insert, x, 0, 1)
+  t.raises("from 1 to 4", gpu.insert, x, { 1, 5 }, 1)
+  t.raises("from 1 to 4", gpu.insert, x, { 0 }, 1)
+  t.raises("integers of one axis", gpu.insert, x, gpu.zeros(2, device), 1)
+  t.raises("value expected", gpu.insert, x, 1)
+end)
+
 t.done()
