@@ -12,6 +12,7 @@
 #include "kernels/quotients.h"
 #include "kernels/special.h"
 #include "kernels/special_beta.h"
+#include "kernels/special_second.h"
 #include <tgmath.h>
 
 #define make_C64(x, y)  __builtin_complex((float)(x), (float)(y))
@@ -131,5 +132,6 @@ KN_FN double lgamma_F64(double a)
 }
 #define lgamma_(a) FLOATS(lgamma_, a)(a)
 KN_BETA_FUNCTIONS()
+KN_SECOND_FUNCTIONS()
 
 #endif

@@ -106,11 +106,28 @@ ELLIPTIC(ellipe, 1)
 #define ELLIPE_F64 ellipe_f64_parts
 #define ELLIPE_F32 ellipe_f32_parts
 
-/* Bessel functions far out; of smaller numbers they are the C library's. */
+/* Bessel functions up to TURN_LIMIT: by two formulas, of which a part of a block may need one alone. */
+#define BESSEL_STEPS(order)                                                                                            \
+    static void bessel_steps_##order(double *y, const double *a, int second, size_t part)                              \
+    {                                                                                                                  \
+        double x[PART], l[PART];                                                                                       \
+        int64_t some_near = 0, some_far = 0;                                                                           \
+        EACH_OF(x[i] = fabs(a[i]); some_near |= x[i] < 8; some_far |= x[i] >= 8)                                       \
+        if (some_far) EACH_OF(y[i] = bessel_far(x[i], order, second))                                                  \
+        if (some_near && second) {                                                                                     \
+            LOG_F64(l, x, NULL, NULL, part);                                                                           \
+            EACH_OF(y[i] = x[i] < 8 ? bessel_near_second(x[i], l[i], order) : y[i])                                    \
+        } else if (some_near) {                                                                                        \
+            EACH_OF(y[i] = x[i] < 8 ? bessel_near(x[i], order) : y[i])                                                 \
+        }                                                                                                              \
+        if (order) EACH_OF(y[i] = copysign(1, a[i]) * y[i])                                                            \
+    }
+BESSEL_STEPS(0)
+BESSEL_STEPS(1)
+
 #define BESSEL(order)                                                                                                  \
-    SPECIAL(j##order, 8, (fabs(x) >= 8) & (fabs(x) <= TURN_LIMIT), j##order(x),                                        \
-            EACH_OF(const double v = bessel_far(fabs(first[i]), order, 0); y[i] = order && first[i] < 0 ? -v : v))     \
-    SPECIAL(y##order, 8, (x >= 8) & (x <= TURN_LIMIT), y##order(x), EACH_OF(y[i] = bessel_far(first[i], order, 1)))
+    SPECIAL(j##order, 8, fabs(x) <= TURN_LIMIT, j##order(x), bessel_steps_##order(y, first, 0, part))                  \
+    SPECIAL(y##order, 8, (x > 0) & (x <= TURN_LIMIT), y##order(x), bessel_steps_##order(y, first, 1, part))
 BESSEL(0)
 BESSEL(1)
 #define J0_F64 j0_f64_parts

@@ -51,7 +51,13 @@
     X(I0)                                                                                                              \
     X(I0E)                                                                                                             \
     X(I1)                                                                                                              \
-    X(I1E)
+    X(I1E)                                                                                                             \
+    X(EXP1)                                                                                                            \
+    X(EXPI)                                                                                                            \
+    X(K0)                                                                                                              \
+    X(K0E)                                                                                                             \
+    X(K1)                                                                                                              \
+    X(K1E)
 
 struct results {
     uint16_t *table; /* NULL: not made */

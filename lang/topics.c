@@ -194,7 +194,7 @@ const struct lg_function lg_topics[] = {
      "\n- 2.5 | hyperbolic functions and their inverses, erfinv; softplus and logaddexp 2"
      "\n- 3 | lgamma of positive numbers"
      "\n- 4 | digamma of positive numbers, Bessel functions, erfcx, erfcinv, ndtr, log_ndtr, ndtri"
-     "\n- 4 | ellipk, expn, factorial, ellipe 6; betaln, of the largest logarithm that it is the sum of"
+     "\n- 4 | ellipk, expn, exp1, expi, factorial, ellipe 6; betaln, of the largest logarithm that it is the sum of"
      "\n- 8 | gammainc and gammaincc; below e^4, for each power of e"
      "\n- 8 | beta, betainc, and comb where it is no whole number; 2 more for each power of e that they are away from 1"
      "\n- 20 | zeta and polygamma of positive numbers"

@@ -6,7 +6,7 @@ import scipy.special
 
 from against import WAYS, run
 
-BESSEL = ["j0", "j1", "y0", "y1", "i0", "i0e", "i1", "i1e"]
+BESSEL = ["j0", "j1", "y0", "y1", "i0", "i0e", "i1", "i1e", "k0", "k0e", "k1", "k1e", "exp1", "expi"]
 NORMAL = ["erfcx", "erfcinv", "ndtr", "log_ndtr", "ndtri"]  # the second and the last of numbers from 0 to 2
 DTYPES = ["float16", "float32", "float64"]
 EDGES = [0, -0.0, 1, 1.1, 12, 3000, 8, -8, 1e-30, 1e30, np.inf, -np.inf, np.nan]

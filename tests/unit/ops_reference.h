@@ -208,6 +208,12 @@ static inline long double reference_float(enum kn_op op, long double a, long dou
     case KN_ELLIPK: return elliptic_of(a, false);
     case KN_ELLIPE: return elliptic_of(a, true);
     case KN_EXPN: return exponential_of(a, b);
+    case KN_EXP1: return exponential_of(1, a);
+    case KN_EXPI: return exponential_up_to(a);
+    case KN_K0: return isinf(a) && a > 0 ? 0 : bessel_falling(0, a) * expl(-a);
+    case KN_K0E: return bessel_falling(0, a);
+    case KN_K1: return isinf(a) && a > 0 ? 0 : bessel_falling(1, a) * expl(-a);
+    case KN_K1E: return bessel_falling(1, a);
     case KN_FACTORIAL: return a < 0 ? 0 : tgammal(a + 1);
     case KN_COMB: return ways_of(a, b);
     case KN_J0: return j0l(a);
@@ -358,6 +364,12 @@ static inline long double tolerance(enum kn_op op)
     case KN_I1E:
     case KN_ELLIPK:
     case KN_EXPN:
+    case KN_EXP1:
+    case KN_EXPI:
+    case KN_K0:
+    case KN_K0E:
+    case KN_K1:
+    case KN_K1E:
     case KN_FACTORIAL:
     case KN_SIGMOID: return 4;
     default: return 2.5L;

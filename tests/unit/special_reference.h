@@ -227,6 +227,46 @@ static inline long double exponential_of(long double n, long double x)
     return sum;
 }
 
+/* Ei: above 0 its series, and far out the terms of its expansion up to the least. */
+static inline long double exponential_up_to(long double x)
+{
+    if (isnan(x)) return x;
+    if (x <= 0) return -exponential_of(1, -x);
+    if (isinf(x)) return x;
+    long double term = 1, sum = 0, off = (x - 0x1.7d72952b4b5fcp-2L) - 1.3140183414386028e-17L;
+    if (fabsl(off) < 0.02L) { /* by its derivatives at its zero */
+        const long double at = x - off, e = expl(at);
+        long double slope = e / at;
+        for (int k = 1; k < 20; k++) {
+            sum += (term *= off / k) * slope;
+            slope = (e - k * slope) / at;
+        }
+        return sum;
+    }
+    if (x < 60) {
+        for (int k = 1; k < 400; k++) sum += (term *= x / k) / k;
+        return sum + 0.577215664901532860606512090082402431L + logl(x);
+    }
+    for (int k = 1; k < 60; k++) sum += term, term *= k / x;
+    return expl(x) / x * sum;
+}
+
+/* exp(x) K(x) of order 0 or 1: the integral of exp(-x (cosh(t) - 1)) cosh(order t) over t from 0 on, by trapezoids,
+ * which are exact to all digits where they are narrow. */
+static inline long double bessel_falling(int order, long double x)
+{
+    if (x == 0) return INFINITY;
+    if (!(x > 0)) return NAN;
+    if (isinf(x)) return 0;
+    const long double step = 1 / (16 * sqrtl(x > 1 ? x : 1));
+    long double sum = 0.5L, t = step, weight = 1;
+    for (int k = 1; weight > sum * 1e-24L && k < 20000; k++, t = k * step) {
+        const long double half = sinhl(t / 2);
+        sum += weight = expl(-2 * x * half * half) * (order ? coshl(t) : 1);
+    }
+    return sum * step;
+}
+
 static inline long double ways_of(long double n, long double k)
 {
     long double least = n == floorl(n) && n - k < k ? n - k : k, ways = 1;

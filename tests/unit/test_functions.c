@@ -30,7 +30,12 @@ static const struct function {
     {KN_ERFCINV, 0, 2, 4},       {KN_NDTR, -39, 9, 4},        {KN_LOG_NDTR, -50, 9, 4},
     {KN_NDTRI, 0, 1, 4},         {KN_ERFCINV, 0, 1e-9, 4},    {KN_NDTRI, 0, 1e-9, 4},
     {KN_SOFTPLUS, -745, 40, 2},  {KN_SOFTPLUS, -5, 5, 2},     {KN_LOGADDEXP, -20, 20, 2},
-    {KN_LOGADDEXP2, -20, 20, 2}, {KN_ATAN2, -3, 3, 1.5},
+    {KN_LOGADDEXP2, -20, 20, 2}, {KN_ATAN2, -3, 3, 1.5},      {KN_K0, 0, 3, 4},
+    {KN_K0, 0, 740, 4},          {KN_K0E, 0, 30, 4},          {KN_K1, 0, 3, 4},
+    {KN_K1, 0, 740, 4},          {KN_K1E, 0, 30, 4},          {KN_EXP1, 0, 2, 4},
+    {KN_EXP1, 0, 740, 4},        {KN_EXPI, -30, 2, 4},        {KN_EXPI, 0, 30, 4},
+    {KN_EXPI, 0, 715, 4},        {KN_EXPI, 0.372, 0.373, 4},  {KN_J0, 0, 1.2, 4},
+    {KN_J1, 0, 1.2, 4},
 };
 #define FUNCTIONS (int)(sizeof functions / sizeof *functions)
 

@@ -31,7 +31,7 @@ static double distance_allowed(enum kn_op op)
     case KN_ROUND:
     case KN_ROUND_AWAY:
     case KN_TRUNC: return 0;
-    default: return op >= KN_CBRT && op <= KN_I1E && op != KN_RELU ? 6 : op == KN_HYPOT ? 4 : 0;
+    default: return op >= KN_CBRT && op <= KN_K1E && op != KN_RELU ? 6 : op == KN_HYPOT ? 4 : 0;
     }
 }
 
