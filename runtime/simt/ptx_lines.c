@@ -86,7 +86,9 @@ void ptx_settle_locations(struct ptx_parser *p)
         l->of_tiles = of_tiles;
     }
     for (size_t f = 0; f < m->func_count; f++) {
-        const bool ahead = is_ahead_in(m->funcs[f].name), of_tiles = is_tiles_in(m->funcs[f].name);
+        const char *name = m->funcs[f].name;
+        const bool nvidias = strstr(name, "3cub") || strstr(name, "6thrust");
+        const bool ahead = nvidias && is_ahead_in(name), of_tiles = nvidias && is_tiles_in(name);
         for (size_t i = 0; i < m->funcs[f].insn_count; i++) {
             struct ptx_insn *insn = &m->funcs[f].insns[i];
             const struct location *l = &p->locations[insn->file];
