@@ -8,7 +8,7 @@
 #if defined __SANITIZE_ADDRESS__
 #define MOST 0 /* whoever uses a freed block is to be found out */
 #else
-#define MOST ((size_t)8 << 20) /* bytes that are kept */
+#define MOST LG_HEAP_KEPT
 #endif
 
 #define GRANT   ((size_t)1 << 20)

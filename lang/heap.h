@@ -9,7 +9,8 @@
 #include <stddef.h>
 
 #define LG_HEAP_UNIT    16
-#define LG_HEAP_LARGEST 512 /* bytes of a block that is kept */
+#define LG_HEAP_LARGEST 512               /* bytes of a block that is kept */
+#define LG_HEAP_KEPT    ((size_t)8 << 20) /* bytes of all that are, at most */
 
 struct lg_heap_block;
 

@@ -142,7 +142,7 @@ static bool times_of(const struct simt_sums *l, const struct sum *s, int64_t *ti
 bool simt_radix_digits(const struct simt_sums *l, const struct sum *s, struct sum *out, int64_t count[INDICES])
 {
     const struct radix *x = &l->radix;
-    int64_t divisors[QUOTIENTS + 1] = {1}, times, part;
+    int64_t divisors[QUOTIENTS + 1] = {1}, times, part = 0;
     if (!x->count || !times_of(l, s, &times)) return false;
     memcpy(divisors + 1, x->divisors, (size_t)x->count * sizeof *divisors);
     qsort(divisors, (size_t)x->count + 1, sizeof *divisors, by_size);
