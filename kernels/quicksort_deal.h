@@ -25,8 +25,8 @@ TARGET static void NAME(count_parts)(const T *a, size_t n, const T *bounds, size
 }
 
 /* Moves n keys to where to[part] says, one behind the other, and that on. Whole vectors are stored as long as they do
- * not reach over the part's end: what is too much of them is written over later, and storing some lanes alone takes a
- * processor that has no masks ten times as long. */
+ * not reach over the part's end: what is too much of them is written over later, and storing some lanes alone takes
+ * some processors that have no masks several times as long. */
 TARGET static void NAME(deal)(const T *a, size_t n, const T *bounds, T **to, T *const *ends)
 {
     enum { LAST = KN_QUICK_PARTS - 1 };

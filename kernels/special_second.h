@@ -64,15 +64,19 @@
         const double t = x * x / 4;                                                                                    \
         return x / 2 * ((log_(x) - 0.69314718055994530942) * i1_near_(t) - k1_rest_(t)) + 1 / x;                       \
     }                                                                                                                  \
-    /* Infinite at 0, NaN below. */                                                                                    \
+    /* Of what is infinite at 0 and NaN below. */                                                                      \
+    KN_FN double pole_(double x)                                                                                       \
+    {                                                                                                                  \
+        return x == 0 ? 1 / fabs(x) : (x - x) / (x - x);                                                               \
+    }                                                                                                                  \
     KN_FN double k0e_(double x)                                                                                        \
     {                                                                                                                  \
-        if (!(x > 0)) return x == 0 ? 1 / fabs(x) : (x - x) / (x - x);                                                 \
+        if (!(x > 0)) return pole_(x);                                                                                 \
         return x <= 1 ? k0_near_(x) * exp_(x) : k0_far_(x);                                                            \
     }                                                                                                                  \
     KN_FN double k1e_(double x)                                                                                        \
     {                                                                                                                  \
-        if (!(x > 0)) return x == 0 ? 1 / fabs(x) : (x - x) / (x - x);                                                 \
+        if (!(x > 0)) return pole_(x);                                                                                 \
         return x <= 1 ? k1_near_(x) * exp_(x) : k1_far_(x);                                                            \
     }                                                                                                                  \
     /* exp(-x) v, of which exp(-x) alone may be too small, or exp(x) v of x < 0 too large. */                          \
@@ -83,12 +87,12 @@
     }                                                                                                                  \
     KN_FN double k0_(double x)                                                                                         \
     {                                                                                                                  \
-        if (!(x > 0)) return x == 0 ? 1 / fabs(x) : (x - x) / (x - x);                                                 \
+        if (!(x > 0)) return pole_(x);                                                                                 \
         return x <= 1 ? k0_near_(x) : falling_(x, k0_far_(x));                                                         \
     }                                                                                                                  \
     KN_FN double k1_(double x)                                                                                         \
     {                                                                                                                  \
-        if (!(x > 0)) return x == 0 ? 1 / fabs(x) : (x - x) / (x - x);                                                 \
+        if (!(x > 0)) return pole_(x);                                                                                 \
         return x <= 1 ? k1_near_(x) : falling_(x, k1_far_(x));                                                         \
     }                                                                                                                  \
     /* The exponential integral E1 of x up to 3 / 4, and of more over exp(-x) / x. */                                  \
@@ -123,7 +127,7 @@
     }                                                                                                                  \
     KN_FN double exp1_(double x)                                                                                       \
     {                                                                                                                  \
-        if (!(x > 0)) return x == 0 ? 1 / fabs(x) : (x - x) / (x - x);                                                 \
+        if (!(x > 0)) return pole_(x);                                                                                 \
         return x <= 0.75 ? e1_near_(x) : x > 1000 ? 0 : falling_(x, e1_far_(x) / x);                                   \
     }                                                                                                                  \
     /* Ei of x up to 6: the logarithm of x over its zero, and the distance from that times a polynomial. */            \

@@ -81,14 +81,6 @@ static int finish(lua_State *L, const struct wanted *w)
     return 1;
 }
 
-/* A parameter that must be above 0. */
-static double check_positive(lua_State *L, int idx, const char *function, const char *what)
-{
-    double v = lg_check_parameter(L, idx, what);
-    if (!(v > 0)) luaL_error(L, "%s: %s must be above 0, got %f", function, what, v);
-    return v;
-}
-
 /* Reads a place and a scale, which is not negative, and the shape. */
 static void read_scaled(lua_State *L, const char *function, const char *place, struct wanted *w, double *at,
                         double *scale)
@@ -147,7 +139,7 @@ static int beta(lua_State *L)
 {
     struct wanted w;
     begin(L, &w);
-    double a = check_positive(L, w.first, "beta", "a"), b = check_positive(L, w.first + 1, "beta", "b");
+    double a = lg_check_positive(L, w.first, "beta", "a"), b = lg_check_positive(L, w.first + 1, "beta", "b");
     read_shape(L, 2, "beta", &w);
     int one = push_gamma(L, &w, a, 1), two = push_gamma(L, &w, b, 1);
     lg_step(L, "div", "vv", one, lg_step(L, "add", "vv", one, two));
@@ -158,7 +150,7 @@ static int chisquare(lua_State *L)
 {
     struct wanted w;
     begin(L, &w);
-    double freedom = check_positive(L, w.first, "chisquare", "the degree of freedom");
+    double freedom = lg_check_positive(L, w.first, "chisquare", "the degree of freedom");
     read_shape(L, 1, "chisquare", &w);
     push_gamma(L, &w, freedom / 2, 2);
     return finish(L, &w);
@@ -168,7 +160,7 @@ static int standard_t(lua_State *L)
 {
     struct wanted w;
     begin(L, &w);
-    double freedom = check_positive(L, w.first, "standard_t", "the degree of freedom");
+    double freedom = lg_check_positive(L, w.first, "standard_t", "the degree of freedom");
     read_shape(L, 1, "standard_t", &w);
     int normal = push_normal(L, &w, 0, 1),
         spread = lg_step(L, "sqrt", "v", push_gamma(L, &w, freedom / 2, 2 / freedom));
@@ -190,7 +182,7 @@ static int weibull(lua_State *L)
 {
     struct wanted w;
     begin(L, &w);
-    double a = check_positive(L, w.first, "weibull", "the shape parameter");
+    double a = lg_check_positive(L, w.first, "weibull", "the shape parameter");
     read_shape(L, 1, "weibull", &w);
     lg_step(L, "pow", "vn", push_exponential(L, &w, 1), 1 / a);
     return finish(L, &w);
@@ -200,7 +192,7 @@ static int rayleigh(lua_State *L)
 {
     struct wanted w;
     begin(L, &w);
-    double scale = check_positive(L, w.first, "rayleigh", "the scale");
+    double scale = lg_check_positive(L, w.first, "rayleigh", "the scale");
     read_shape(L, 1, "rayleigh", &w);
     lg_step(L, "mul", "vn", lg_step(L, "sqrt", "v", push_exponential(L, &w, 2)), scale);
     return finish(L, &w);
@@ -210,7 +202,7 @@ static int pareto(lua_State *L)
 {
     struct wanted w;
     begin(L, &w);
-    double a = check_positive(L, w.first, "pareto", "the shape parameter");
+    double a = lg_check_positive(L, w.first, "pareto", "the shape parameter");
     read_shape(L, 1, "pareto", &w);
     lg_step(L, "expm1", "v", push_exponential(L, &w, 1 / a));
     return finish(L, &w);
@@ -220,7 +212,7 @@ static int power(lua_State *L)
 {
     struct wanted w;
     begin(L, &w);
-    double a = check_positive(L, w.first, "power", "a");
+    double a = lg_check_positive(L, w.first, "power", "a");
     read_shape(L, 1, "power", &w);
     lg_step(L, "exp", "v", lg_step(L, "neg", "v", push_exponential(L, &w, 1 / a)));
     return finish(L, &w);
@@ -252,8 +244,8 @@ static int wald(lua_State *L)
 {
     struct wanted w;
     begin(L, &w);
-    double mean = check_positive(L, w.first, "wald", "the mean"),
-           scale = check_positive(L, w.first + 1, "wald", "the scale");
+    double mean = lg_check_positive(L, w.first, "wald", "the mean"),
+           scale = lg_check_positive(L, w.first + 1, "wald", "the scale");
     read_shape(L, 2, "wald", &w);
     int r = lg_step(L, "mul", "vn", lg_step(L, "square", "v", push_normal(L, &w, 0, 1)), mean / (2 * scale));
     int root = lg_step(L, "sqrt", "v", lg_step(L, "mul", "vv", r, lg_step(L, "add", "vn", r, 2.0)));
@@ -279,8 +271,8 @@ static int f(lua_State *L)
 {
     struct wanted w;
     begin(L, &w);
-    double upper = check_positive(L, w.first, "f", "the numerator's degree of freedom"),
-           lower = check_positive(L, w.first + 1, "f", "the denominator's degree of freedom");
+    double upper = lg_check_positive(L, w.first, "f", "the numerator's degree of freedom"),
+           lower = lg_check_positive(L, w.first + 1, "f", "the denominator's degree of freedom");
     read_shape(L, 2, "f", &w);
     push_quotient(L, &w, upper, lower, 0);
     return finish(L, &w);
@@ -290,11 +282,9 @@ static int noncentral_f(lua_State *L)
 {
     struct wanted w;
     begin(L, &w);
-    double upper = check_positive(L, w.first, "noncentral_f", "the numerator's degree of freedom"),
-           lower = check_positive(L, w.first + 1, "noncentral_f", "the denominator's degree of freedom"),
-           noncentrality = lg_check_parameter(L, w.first + 2, "noncentrality");
-    if (noncentrality < 0)
-        return luaL_error(L, "noncentral_f: the noncentrality must be 0 or more, got %f", noncentrality);
+    double upper = lg_check_positive(L, w.first, "noncentral_f", "the numerator's degree of freedom"),
+           lower = lg_check_positive(L, w.first + 1, "noncentral_f", "the denominator's degree of freedom"),
+           noncentrality = lg_check_not_negative(L, w.first + 2, "noncentral_f", "the noncentrality");
     read_shape(L, 3, "noncentral_f", &w);
     push_quotient(L, &w, upper, lower, noncentrality);
     return finish(L, &w);
@@ -304,7 +294,7 @@ static int geometric(lua_State *L)
 {
     struct wanted w;
     begin(L, &w);
-    double p = check_positive(L, w.first, "geometric", "a probability");
+    double p = lg_check_positive(L, w.first, "geometric", "a probability");
     if (p > 1) return luaL_error(L, "geometric: a probability is from 0 to 1, got %f", p);
     read_shape_of(L, 1, "geometric", true, &w);
     /* the time until the first success, where that comes as often as in a try */
@@ -372,7 +362,7 @@ static int dirichlet(lua_State *L)
     parts = lua_gettop(L);
     for (int64_t i = 1; i <= n; i++) {
         lua_rawgeti(L, list, i);
-        lua_pushvalue(L, push_log_gamma(L, &w, check_positive(L, parts + 1, "dirichlet", "alpha")));
+        lua_pushvalue(L, push_log_gamma(L, &w, lg_check_positive(L, parts + 1, "dirichlet", "alpha")));
         lua_rawseti(L, parts, i);
         lua_settop(L, parts);
     }

@@ -55,6 +55,20 @@ double lg_check_parameter(lua_State *L, int idx, const char *what)
     return v;
 }
 
+double lg_check_positive(lua_State *L, int idx, const char *function, const char *what)
+{
+    const double v = lg_check_parameter(L, idx, what);
+    if (v <= 0) luaL_error(L, "%s: %s must be above 0, got %f", function, what, v);
+    return v;
+}
+
+double lg_check_not_negative(lua_State *L, int idx, const char *function, const char *what)
+{
+    const double v = lg_check_parameter(L, idx, what);
+    if (v < 0) luaL_error(L, "%s: %s must be 0 or more, got %f", function, what, v);
+    return v;
+}
+
 /* The integers that a dtype holds; uint64's as far as Lua's reach. */
 static void range_of(enum rt_dtype t, int64_t *low, int64_t *high)
 {

@@ -23,6 +23,9 @@ int lg_fill_random(lua_State *L, struct generator *g, int first, const struct kn
 bool lg_is_generator(lua_State *L, int idx);
 /* A parameter of a distribution, called `what`: a finite number. */
 double lg_check_parameter(lua_State *L, int idx, const char *what);
+/* The same, above 0 or not below it; the function's name is told, too. [raises] */
+double lg_check_positive(lua_State *L, int idx, const char *function, const char *what);
+double lg_check_not_negative(lua_State *L, int idx, const char *function, const char *what);
 
 #define LG_SHAPED "Then comes the shape, as for gpu.zeros, with dtype and device behind it."
 

@@ -1,21 +1,12 @@
 /* Rarer distributions that are drawn as they are, by kernels/random.def, beside those of lang/random.c. */
 #include "lang/random.h"
 
-/* A parameter that must be above 0, or not below it. */
-static double check_sign(lua_State *L, int idx, const char *function, const char *what, bool zero)
-{
-    const double v = lg_check_parameter(L, idx, what);
-    if (v < 0 || (v == 0 && !zero))
-        luaL_error(L, "%s: %s must be %s, got %f", function, what, zero ? "0 or more" : "above 0", v);
-    return v;
-}
-
 static int negative_binomial(lua_State *L)
 {
     int first;
     struct generator *g = lg_check_generator(L, &first);
     struct kn_draw d = lg_next_draw(g, KN_DRAW_NEGATIVE_BINOMIAL);
-    d.x = check_sign(L, first, "negative_binomial", "the count of successes", false);
+    d.x = lg_check_positive(L, first, "negative_binomial", "the count of successes");
     const double p = lg_check_parameter(L, first + 1, "probability");
     if (!(p > 0 && p <= 1))
         return luaL_error(L, "negative_binomial: the probability must be above 0 and at most 1, got %f", p);
@@ -77,8 +68,8 @@ static int noncentral_chisquare(lua_State *L)
     int first;
     struct generator *g = lg_check_generator(L, &first);
     struct kn_draw d = lg_next_draw(g, KN_DRAW_NONCENTRAL_CHISQUARE);
-    d.x = check_sign(L, first, "noncentral_chisquare", "the degree of freedom", false);
-    d.y = check_sign(L, first + 1, "noncentral_chisquare", "the noncentrality", true);
+    d.x = lg_check_positive(L, first, "noncentral_chisquare", "the degree of freedom");
+    d.y = lg_check_not_negative(L, first + 1, "noncentral_chisquare", "the noncentrality");
     if (d.y > 2 * KN_MOST_MEAN)
         return luaL_error(L, "noncentral_chisquare: the noncentrality must be at most %f, got %f", 2 * KN_MOST_MEAN,
                           d.y);
@@ -91,7 +82,7 @@ static int vonmises(lua_State *L)
     struct generator *g = lg_check_generator(L, &first);
     struct kn_draw d = lg_next_draw(g, KN_DRAW_VONMISES);
     d.x = lg_check_parameter(L, first, "mean direction");
-    d.y = check_sign(L, first + 1, "vonmises", "the concentration", true);
+    d.y = lg_check_not_negative(L, first + 1, "vonmises", "the concentration");
     return lg_fill_random(L, g, first + 2, &d, RT_FLOAT32, "f");
 }
 
