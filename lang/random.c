@@ -9,7 +9,7 @@
 
 #define LG_GENERATOR "lunarray.generator"
 
-struct generator {
+struct lg_generator {
     uint64_t seed;
     uint64_t stream; /* counts the arrays made since the seed was set */
 };
@@ -21,26 +21,26 @@ bool lg_is_generator(lua_State *L, int idx)
 
 static const char generator_key; /* the session's own */
 
-static struct generator *session_generator(lua_State *L)
+static struct lg_generator *session_generator(lua_State *L)
 {
     lua_rawgetp(L, LUA_REGISTRYINDEX, &generator_key);
-    struct generator *g = lua_touserdata(L, -1);
+    struct lg_generator *g = lua_touserdata(L, -1);
     lua_pop(L, 1);
     if (g) return g;
     g = lua_newuserdatauv(L, sizeof *g, 0);
-    *g = (struct generator){0};
+    *g = (struct lg_generator){0};
     lua_rawsetp(L, LUA_REGISTRYINDEX, &generator_key);
     return g;
 }
 
-struct generator *lg_check_generator(lua_State *L, int *first)
+struct lg_generator *lg_check_generator(lua_State *L, int *first)
 {
-    struct generator *g = luaL_testudata(L, 1, LG_GENERATOR);
+    struct lg_generator *g = luaL_testudata(L, 1, LG_GENERATOR);
     *first = g ? 2 : 1;
     return g ? g : session_generator(L);
 }
 
-struct kn_draw lg_next_draw(const struct generator *g, enum kn_distribution distribution)
+struct kn_draw lg_next_draw(const struct lg_generator *g, enum kn_distribution distribution)
 {
     return (struct kn_draw){.distribution = distribution, .seed = g->seed, .stream = g->stream % KN_STREAMS};
 }
@@ -102,7 +102,7 @@ static struct rt_array *push_shaped(lua_State *L, int first, struct lg_placement
     return out;
 }
 
-int lg_fill_random(lua_State *L, struct generator *g, int first, const struct kn_draw *d, enum rt_dtype dtype,
+int lg_fill_random(lua_State *L, struct lg_generator *g, int first, const struct kn_draw *d, enum rt_dtype dtype,
                    const char *kinds)
 {
     struct lg_placement p = {dtype, NULL};
@@ -120,7 +120,7 @@ int lg_fill_random(lua_State *L, struct generator *g, int first, const struct kn
 }
 
 /* ---- the distributions ---- */
-static int uniform_from(lua_State *L, double low, double high, struct generator *g, int first)
+static int uniform_from(lua_State *L, double low, double high, struct lg_generator *g, int first)
 {
     struct kn_draw d = lg_next_draw(g, KN_DRAW_UNIFORM);
     d.x = low;
@@ -131,21 +131,21 @@ static int uniform_from(lua_State *L, double low, double high, struct generator 
 static int rand_(lua_State *L)
 {
     int first;
-    struct generator *g = lg_check_generator(L, &first);
+    struct lg_generator *g = lg_check_generator(L, &first);
     return uniform_from(L, 0, 1, g, first);
 }
 
 static int uniform(lua_State *L)
 {
     int first;
-    struct generator *g = lg_check_generator(L, &first);
+    struct lg_generator *g = lg_check_generator(L, &first);
     if (lua_istable(L, first)) return uniform_from(L, 0, 1, g, first); /* a shape alone */
     double low = lg_check_parameter(L, first, "low"), high = lg_check_parameter(L, first + 1, "high");
     if (low > high) return luaL_error(L, "uniform: low is %f, above high, which is %f", low, high);
     return uniform_from(L, low, high, g, first + 2);
 }
 
-static int normal_from(lua_State *L, double mean, double deviation, struct generator *g, int first)
+static int normal_from(lua_State *L, double mean, double deviation, struct lg_generator *g, int first)
 {
     struct kn_draw d = lg_next_draw(g, KN_DRAW_NORMAL);
     d.x = mean;
@@ -156,14 +156,14 @@ static int normal_from(lua_State *L, double mean, double deviation, struct gener
 static int randn(lua_State *L)
 {
     int first;
-    struct generator *g = lg_check_generator(L, &first);
+    struct lg_generator *g = lg_check_generator(L, &first);
     return normal_from(L, 0, 1, g, first);
 }
 
 static int normal(lua_State *L)
 {
     int first;
-    struct generator *g = lg_check_generator(L, &first);
+    struct lg_generator *g = lg_check_generator(L, &first);
     if (lua_istable(L, first)) return normal_from(L, 0, 1, g, first); /* a shape alone */
     double mean = lg_check_parameter(L, first, "mean"),
            deviation = lg_check_parameter(L, first + 1, "standard deviation");
@@ -174,7 +174,7 @@ static int normal(lua_State *L)
 static int exponential(lua_State *L)
 {
     int first;
-    struct generator *g = lg_check_generator(L, &first);
+    struct lg_generator *g = lg_check_generator(L, &first);
     struct kn_draw d = lg_next_draw(g, KN_DRAW_EXPONENTIAL);
     d.x = lg_check_parameter(L, first, "mean");
     if (d.x < 0) return luaL_error(L, "exponential: the mean is negative: %f", d.x);
@@ -184,7 +184,7 @@ static int exponential(lua_State *L)
 static int gamma_(lua_State *L)
 {
     int first;
-    struct generator *g = lg_check_generator(L, &first);
+    struct lg_generator *g = lg_check_generator(L, &first);
     struct kn_draw d = lg_next_draw(g, KN_DRAW_GAMMA);
     d.x = lg_check_parameter(L, first, "shape parameter");
     d.y = lg_check_parameter(L, first + 1, "scale");
@@ -196,7 +196,7 @@ static int gamma_(lua_State *L)
 static int poisson(lua_State *L)
 {
     int first;
-    struct generator *g = lg_check_generator(L, &first);
+    struct lg_generator *g = lg_check_generator(L, &first);
     struct kn_draw d = lg_next_draw(g, KN_DRAW_POISSON);
     d.x = lg_check_parameter(L, first, "mean");
     if (d.x < 0 || d.x > KN_MOST_MEAN)
@@ -207,7 +207,7 @@ static int poisson(lua_State *L)
 static int binomial(lua_State *L)
 {
     int first;
-    struct generator *g = lg_check_generator(L, &first);
+    struct lg_generator *g = lg_check_generator(L, &first);
     struct kn_draw d = lg_next_draw(g, KN_DRAW_BINOMIAL);
     d.y = (double)luaL_checkinteger(L, first);
     d.x = lg_check_parameter(L, first + 1, "probability");
@@ -220,7 +220,7 @@ static int binomial(lua_State *L)
 static int bernoulli(lua_State *L)
 {
     int first;
-    struct generator *g = lg_check_generator(L, &first);
+    struct lg_generator *g = lg_check_generator(L, &first);
     struct kn_draw d = lg_next_draw(g, KN_DRAW_BERNOULLI);
     d.x = lg_check_parameter(L, first, "probability");
     if (d.x < 0 || d.x > 1) return luaL_error(L, "bernoulli: a probability is from 0 to 1, got %f", d.x);
@@ -230,7 +230,7 @@ static int bernoulli(lua_State *L)
 static int integers(lua_State *L)
 {
     int first;
-    struct generator *g = lg_check_generator(L, &first);
+    struct lg_generator *g = lg_check_generator(L, &first);
     struct kn_draw d = lg_next_draw(g, KN_DRAW_INTEGERS);
     d.low = luaL_checkinteger(L, first);
     d.high = luaL_checkinteger(L, first + 1);
@@ -297,7 +297,7 @@ static int permutation(lua_State *L)
 {
     int first;
     const struct rt_array *a;
-    struct generator *g = lg_check_generator(L, &first);
+    struct lg_generator *g = lg_check_generator(L, &first);
     int64_t n = check_source(L, first, &a);
     struct lg_placement p = {RT_INT64, NULL};
     if (!a) {
@@ -390,7 +390,7 @@ static int choice(lua_State *L)
     int64_t shape[RT_MAX_DIMS], count = 1;
     const struct rt_array *a;
     struct choosing c;
-    struct generator *g = lg_check_generator(L, &first);
+    struct lg_generator *g = lg_check_generator(L, &first);
     int64_t n = check_source(L, first, &a);
     int ndim = lg_check_shape(L, first + 1, false, shape, &next);
     check_options(L, next, &c);
@@ -430,23 +430,23 @@ static int choice(lua_State *L)
 static int seed(lua_State *L)
 {
     int first;
-    struct generator *g = lg_check_generator(L, &first);
-    *g = (struct generator){.seed = (uint64_t)luaL_checkinteger(L, first)};
+    struct lg_generator *g = lg_check_generator(L, &first);
+    *g = (struct lg_generator){.seed = (uint64_t)luaL_checkinteger(L, first)};
     return 0;
 }
 
 static int generator(lua_State *L)
 {
     lua_Integer value = luaL_checkinteger(L, 1);
-    struct generator *g = lua_newuserdatauv(L, sizeof *g, 0);
-    *g = (struct generator){.seed = (uint64_t)value};
+    struct lg_generator *g = lua_newuserdatauv(L, sizeof *g, 0);
+    *g = (struct lg_generator){.seed = (uint64_t)value};
     luaL_setmetatable(L, LG_GENERATOR);
     return 1;
 }
 
 static int generator_tostring(lua_State *L)
 {
-    const struct generator *g = lg_check_object(L, 1, LG_GENERATOR);
+    const struct lg_generator *g = lg_check_object(L, 1, LG_GENERATOR);
     lua_pushfstring(L, "generator of random numbers, seed %I, %I arrays drawn", (LUAI_UACINT)g->seed,
                     (LUAI_UACINT)g->stream);
     return 1;

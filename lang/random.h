@@ -9,14 +9,14 @@
  * and rarer ones that are drawn as they are (lang/rare.c). */
 extern const struct lg_function lg_distributions[], lg_rare_distributions[];
 
-struct generator;
+struct lg_generator;
 /* The generator that a call is a method of, else the session's own; *first is where the arguments begin. */
-struct generator *lg_check_generator(lua_State *L, int *first);
+struct lg_generator *lg_check_generator(lua_State *L, int *first);
 /* What the generator draws next, but for the parameters. */
-struct kn_draw lg_next_draw(const struct generator *g, enum kn_distribution distribution);
+struct kn_draw lg_next_draw(const struct lg_generator *g, enum kn_distribution distribution);
 /* Pushes a new array of random numbers, of the shape and placement in the arguments from `first` on, `dtype` where they
  * name none; `kinds` has those of the dtypes that may be. Returns 1. [raises] */
-int lg_fill_random(lua_State *L, struct generator *g, int first, const struct kn_draw *d, enum rt_dtype dtype,
+int lg_fill_random(lua_State *L, struct lg_generator *g, int first, const struct kn_draw *d, enum rt_dtype dtype,
                    const char *kinds);
 
 /* Whether the value at idx is a generator: the session's own stands for one that is not there. Never raises. */

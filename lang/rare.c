@@ -4,7 +4,7 @@
 static int negative_binomial(lua_State *L)
 {
     int first;
-    struct generator *g = lg_check_generator(L, &first);
+    struct lg_generator *g = lg_check_generator(L, &first);
     struct kn_draw d = lg_next_draw(g, KN_DRAW_NEGATIVE_BINOMIAL);
     d.x = lg_check_positive(L, first, "negative_binomial", "the count of successes");
     const double p = lg_check_parameter(L, first + 1, "probability");
@@ -32,7 +32,7 @@ static double check_count(lua_State *L, int idx, const char *what)
 static int hypergeometric(lua_State *L)
 {
     int first;
-    struct generator *g = lg_check_generator(L, &first);
+    struct lg_generator *g = lg_check_generator(L, &first);
     struct kn_draw d = lg_next_draw(g, KN_DRAW_HYPERGEOMETRIC);
     d.x = check_count(L, first, "good");
     d.y = check_count(L, first + 1, "bad");
@@ -45,7 +45,7 @@ static int hypergeometric(lua_State *L)
 static int zipf(lua_State *L)
 {
     int first;
-    struct generator *g = lg_check_generator(L, &first);
+    struct lg_generator *g = lg_check_generator(L, &first);
     struct kn_draw d = lg_next_draw(g, KN_DRAW_ZIPF);
     const double exponent = lg_check_parameter(L, first, "exponent");
     if (!(exponent > 1)) return luaL_error(L, "zipf: the exponent must be above 1, got %f", exponent);
@@ -56,7 +56,7 @@ static int zipf(lua_State *L)
 static int logseries(lua_State *L)
 {
     int first;
-    struct generator *g = lg_check_generator(L, &first);
+    struct lg_generator *g = lg_check_generator(L, &first);
     struct kn_draw d = lg_next_draw(g, KN_DRAW_LOGSERIES);
     d.x = lg_check_parameter(L, first, "p");
     if (!(d.x >= 0 && d.x < 1)) return luaL_error(L, "logseries: p must be from 0 to below 1, got %f", d.x);
@@ -66,7 +66,7 @@ static int logseries(lua_State *L)
 static int noncentral_chisquare(lua_State *L)
 {
     int first;
-    struct generator *g = lg_check_generator(L, &first);
+    struct lg_generator *g = lg_check_generator(L, &first);
     struct kn_draw d = lg_next_draw(g, KN_DRAW_NONCENTRAL_CHISQUARE);
     d.x = lg_check_positive(L, first, "noncentral_chisquare", "the degree of freedom");
     d.y = lg_check_not_negative(L, first + 1, "noncentral_chisquare", "the noncentrality");
@@ -79,7 +79,7 @@ static int noncentral_chisquare(lua_State *L)
 static int vonmises(lua_State *L)
 {
     int first;
-    struct generator *g = lg_check_generator(L, &first);
+    struct lg_generator *g = lg_check_generator(L, &first);
     struct kn_draw d = lg_next_draw(g, KN_DRAW_VONMISES);
     d.x = lg_check_parameter(L, first, "mean direction");
     d.y = lg_check_not_negative(L, first + 1, "vonmises", "the concentration");

@@ -21,7 +21,7 @@ import numpy as np
 
 sys.path.insert(0, "tests/numpy")
 os.environ.setdefault("LUNARRAY", "build/lunarray")
-from test_ufuncs import NAMES, PRODUCTS, UFUNCS  # noqa: E402
+from ufuncs import NAMES, PRODUCTS, UFUNCS  # noqa: E402
 
 FLOATS, COMPLEX = ["float16", "float32", "float64"], ["complex64", "complex128"]
 INTS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]

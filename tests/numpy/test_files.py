@@ -11,35 +11,11 @@ import zlib
 import numpy as np
 import pytest
 
+from against import LUNARRAY
+from files import DEVICES, run, values
+
 DTYPES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64"]
 SHAPES = [(), (0,), (5,), (2, 3), (3, 1, 4), (2, 0, 3), (1, 2, 1, 3, 1)]
-DEVICES = ["cpu", "simt"]
-
-
-def run(code, folder, **env):
-    """What a script prints; `d` is the folder in it."""
-    path = os.path.join(folder, "script.lua")
-    with open(path, "w") as f:
-        f.write(f"local d = {json.dumps(str(folder) + '/')}\n{code}")
-    p = subprocess.run([os.environ.get("LUNARRAY", "build/lunarray"), path], text=True, capture_output=True, timeout=200,
-                       env={**os.environ, **env})
-    assert p.returncode == 0, p.stderr + p.stdout
-    return p.stdout
-
-
-def values(dtype, shape, seed=0):
-    r = np.random.default_rng(seed)
-    if dtype == "bool":
-        return r.integers(0, 2, shape).astype(bool)
-    if dtype.startswith("float"):
-        a = np.asarray(r.standard_normal(shape) * 100).astype(dtype)
-        flat = a.reshape(-1)
-        flat[:3] = np.array([np.nan, np.inf, -0.0])[: flat.size]
-        return a
-    info = np.iinfo(dtype)
-    a = np.asarray(r.integers(info.min, info.max, shape, dtype=dtype, endpoint=True))
-    a.reshape(-1)[:2] = np.array([info.min, info.max], dtype=dtype)[: a.size]
-    return a
 
 
 def same(a, b):
@@ -201,7 +177,7 @@ def test_npz_keeps_its_file(tmp_path):
     """, tmp_path)
     np.savez(tmp_path / "x.npz", a=np.arange(5))
     (tmp_path / "many.lua").write_text("collectgarbage('stop')\nfor i = 1, 100 do assert(#gpu.load(arg[1]) == 1) end")
-    subprocess.run(["sh", "-c", 'ulimit -n 40; exec "$0" "$@"', os.environ.get("LUNARRAY", "build/lunarray"), tmp_path / "many.lua",
+    subprocess.run(["sh", "-c", 'ulimit -n 40; exec "$0" "$@"', LUNARRAY, tmp_path / "many.lua",
                     tmp_path / "x.npz"], check=True, timeout=200)
 
 

@@ -6,9 +6,7 @@ import pytest
 import scipy.signal
 
 from against import WAYS, compare, rounds
-from test_signal import edges
-
-KINDS = ["lowpass", "highpass", "bandpass", "bandstop"]
+from bands import KINDS, edges
 
 
 def strided(r, g, shape, dtype):

@@ -6,19 +6,13 @@ import pytest
 import scipy.signal
 
 from against import WAYS, compare, view
+from bands import KINDS, edges
 
 DTYPES = ["float64", "float32", "int32", "uint8", "float16", "int64"]
 
 
-def edges(r, kind, fs):
-    low, high = sorted(r.sample(range(1, 20), 2))
-    if kind.startswith("band"):
-        return [low / 40 * fs, high / 40 * fs], f"{{{low / 40 * fs}, {high / 40 * fs}}}"
-    return low / 40 * fs, str(low / 40 * fs)
-
-
 def designs(r, g):
-    for kind in ["lowpass", "highpass", "bandpass", "bandstop"]:
+    for kind in KINDS:
         order, fs = r.randint(1, 6), r.choice([1, 2, 100])
         edge, lua = edges(r, kind, fs)
         x = g.standard_normal((3, 200))

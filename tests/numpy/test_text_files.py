@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from test_files import DEVICES, run, values
+from files import DEVICES, run, values
 
 
 @pytest.mark.parametrize("device", DEVICES)

@@ -4,19 +4,8 @@ import numpy as np
 import pytest
 
 from against import WAYS, run
+from ufuncs import NAMES, PRODUCTS, UFUNCS
 
-# What has another name here. There are no dates, so isnat has no meaning.
-NAMES = {
-    "absolute": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan",
-    "arctan2": "atan2", "arctanh": "atanh", "bitwise_invert": "bitwise_not", "bitwise_left_shift": "left_shift",
-    "bitwise_right_shift": "right_shift", "conjugate": "conj", "degrees": "rad2deg", "divide": "div", "equal": "eq",
-    "fabs": "abs", "float_power": "pow", "floor_divide": "floordiv", "greater": "gt", "greater_equal": "ge",
-    "invert": "bitwise_not", "less": "lt", "less_equal": "le", "multiply": "mul", "negative": "neg", "not_equal": "ne",
-    "positive": "clone", "power": "pow", "radians": "deg2rad", "remainder": "mod", "rint": "round", "subtract": "sub",
-    "true_divide": "div"
-}
-UFUNCS = {n: getattr(np, n) for n in dir(np) if isinstance(getattr(np, n), np.ufunc) and n != "isnat"}
-PRODUCTS = ["matmul", "matvec", "vecdot", "vecmat"]
 FLOATS = [0, -0.0, 1, -1, 0.5, -2.5, 3, 7.25, -7.25, 1e-3, 100, 65504, 6e-8, np.inf, -np.inf, np.nan]
 INTS = [0, 1, 2, 3, 5, 7, 12, 100, 127, -1, -2, -3, -7, -100, -127, -128]
 DTYPES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint32", "float16", "float32", "float64", "complex64"]

@@ -8,8 +8,8 @@ import time
 
 import pyte
 import pytest
+from notebooks import notebook
 from terminal import BINARY, PATIENCE
-from test_cli import notebook
 
 DOWN = "\033[B"
 
