@@ -54,7 +54,7 @@ MODOBJ := $(filter $(BUILD)/obj/runtime/% $(BUILD)/obj/kernels/% $(BUILD)/obj/la
 LIBCUDA := $(wildcard runtime/simt/libcuda/*.c)
 SIMT_EXPORT := $(patsubst %.c,$(BUILD)/export/%.o,$(wildcard runtime/simt/driver*.c) $(LIBCUDA))
 SIMTOBJ := $(SIMT_EXPORT) $(filter-out $(BUILD)/obj/runtime/simt/driver%,$(filter $(BUILD)/obj/runtime/simt/%,$(OBJ))) \
-  $(addprefix $(BUILD)/obj/runtime/,status.o threads.o guard.o host.o dtype.o alloc.o interrupt.o lend.o excerpt.o report.o report_caret.o report_place.o report_race.o spelling.o messages.o signature.o mangled.o source.o constant.o x86.o environment.o)
+  $(addprefix $(BUILD)/obj/runtime/,status.o threads.o guard.o host.o dtype.o alloc.o interrupt.o lend.o excerpt.o report.o report_caret.o report_place.o report_race.o spelling.o messages.o signature.o mangled.o mangled_reader.o cgroup.o source.o constant.o x86.o environment.o)
 UNIT   := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/test_*.c))
 FUZZ   := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
 # CUDA's runtime API over the driver's, for programs that nvcc builds. It knows cuda.h alone.

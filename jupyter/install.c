@@ -15,6 +15,7 @@
 #include "lang/cuda.h"
 #include "lang/lexer.h"
 #include "lang/session.h"
+#include "runtime/file.h"
 
 static char *join(const char *folder, const char *name)
 {
@@ -38,24 +39,17 @@ static enum rt_status make_folders(const char *path, mode_t mode, struct rt_erro
     }
 }
 
-/* Written beside and renamed, so that a kernelspec is never seen half. */
 static enum rt_status write_file(const char *folder, const char *name, const void *data, size_t length,
                                  struct rt_error *e)
 {
-    char *path = join(folder, name), *fresh = NULL;
-    if (!path || asprintf(&fresh, "%s.%ld", path, (long)getpid()) < 0) {
-        free(path);
-        return rt_fail(e, RT_NOMEM, "out of memory");
+    char *path = join(folder, name);
+    struct rt_writer w; /* a kernelspec is never seen half */
+    if (!path) return rt_fail(e, RT_NOMEM, "out of memory");
+    enum rt_status status = rt_writer_open(path, &w, e);
+    if (status == RT_OK) {
+        rt_writer_put(&w, data, length);
+        status = rt_writer_finish(&w, true, e);
     }
-    enum rt_status status = RT_OK;
-    FILE *f = fopen(fresh, "we");
-    bool wrote = f && fwrite(data, 1, length, f) == length;
-    if (f && fclose(f) != 0) wrote = false;
-    if (!wrote || rename(fresh, path) != 0) {
-        status = rt_fail(e, RT_IO, "cannot write %s: %s", path, strerror(errno));
-        unlink(fresh);
-    }
-    free(fresh);
     free(path);
     return status;
 }

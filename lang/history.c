@@ -23,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "lang/spool.h"
+#include "runtime/file.h"
 #include "runtime/memory.h"
 
 #define MAX_FILE    (4 << 20)   /* bytes; a longer file is cut to its newer half */
@@ -197,17 +198,17 @@ static char *read_whole(int fd, size_t *length)
  * contents, the exclusive lock is held. */
 static void shorten(const struct lg_history *h, const char *text, size_t length)
 {
-    char temporary[PATH_MAX + 32], path[PATH_MAX];
+    char path[PATH_MAX], *temporary;
     if (length <= MAX_FILE || !realpath(h->path, path)) return; /* where it is a link, that stays */
     const char *from = memchr(text + length / 2, '\n', length - length / 2);
     if (!from++) return;
-    snprintf(temporary, sizeof temporary, "%s.%ld", path, (long)getpid());
-    int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int fd = rt_file_beside(path, 0600, &temporary);
     if (fd < 0) return;
     size_t n = (size_t)(text + length - from);
     bool good = write(fd, from, n) == (ssize_t)n;
     good = close(fd) == 0 && good;
     if (!good || rename(temporary, path) != 0) unlink(temporary);
+    free(temporary);
 }
 
 /* Opens the file for appending, locked, being sure that it still has its name. -1 when that cannot be. */

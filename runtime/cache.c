@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pwd.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "runtime/cache.h"
+#include "runtime/file.h"
 #include "runtime/memory.h"
 
 #define MAX_FILE ((size_t)64 << 20)
@@ -194,8 +194,9 @@ static void trim(const char *folder)
     for (struct dirent *d; (d = readdir(dir));) {
         struct stat s;
         if (fstatat(dirfd(dir), d->d_name, &s, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(s.st_mode)) continue;
-        bool temporary = strncmp(d->d_name, ".new-", 5) == 0;
-        if (!temporary && strlen(d->d_name) != 2 * crypto_hash_sha256_BYTES) continue;
+        const char *dot = strchr(d->d_name, '.');
+        bool temporary = dot && strncmp(dot, ".part-", 6) == 0;
+        if ((temporary ? (size_t)(dot - d->d_name) : strlen(d->d_name)) != 2 * crypto_hash_sha256_BYTES) continue;
         if (temporary && time(NULL) - s.st_mtime > 3600) unlinkat(dirfd(dir), d->d_name, 0);
         if (temporary) continue;
         if (count == room) {
@@ -242,9 +243,11 @@ static char *pack(const struct rt_cache_entry *entry, size_t *size)
     return data;
 }
 
+/* Gives the file its name when all of it is there. */
 static bool write_file(const char *path, const char *data, size_t size)
 {
-    int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    char *temporary;
+    int file = rt_file_beside(path, 0600, &temporary);
     if (file < 0) return false;
     bool ok = true;
     while (ok && size) {
@@ -253,25 +256,18 @@ static bool write_file(const char *path, const char *data, size_t size)
         ok = n > 0;
         if (ok) data += n, size -= (size_t)n;
     }
-    return close(file) == 0 && ok;
+    ok = close(file) == 0 && ok && rename(temporary, path) == 0;
+    if (!ok) unlink(temporary);
+    free(temporary);
+    return ok;
 }
 
 bool rt_cache_store(const struct rt_cache_key *key, const struct rt_cache_entry *entry)
 {
-    static atomic_uint counter;
-    char name[64];
     size_t size = 0;
-    bool ok = false;
-    unsigned n = atomic_fetch_add(&counter, 1);
-    snprintf(name, sizeof name, ".new-%ld-%u", (long)getpid(), n);
     char *folder = rt_cache_folder(), *path = key_path(key), *data = pack(entry, &size);
-    char *temporary = folder ? join(folder, name) : NULL;
-    if (temporary && path && data) {
-        ok = write_file(temporary, data, size) && rename(temporary, path) == 0;
-        if (!ok) unlink(temporary);
-        if (ok && key->bytes[0] < 8) trim(folder); /* about one store in thirty */
-    }
-    free(temporary);
+    bool ok = folder && path && data && write_file(path, data, size);
+    if (ok && key->bytes[0] < 8) trim(folder); /* about one store in thirty */
     free(folder);
     free(path);
     free(data);

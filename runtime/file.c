@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdatomic.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +13,9 @@
 #include "runtime/lend.h"
 #include "runtime/memory.h"
 
-#define PIECE  ((size_t)16 << 20) /* read or written at once; then somebody may interrupt */
-#define BUFFER ((size_t)1 << 16)
+#define PIECE     ((size_t)16 << 20) /* read or written at once; then somebody may interrupt */
+#define BUFFER    ((size_t)1 << 16)
+#define MAX_NAMES 100 /* tried for a new file */
 
 /* ---- reading ---- */
 enum rt_status rt_file_open(const char *path, struct rt_file *f, struct rt_error *e)
@@ -90,28 +91,43 @@ static char *real_path(const char *path)
     return real ? real : rt_strdup(path);
 }
 
+int rt_file_beside(const char *path, mode_t mode, char **name)
+{
+    const size_t room = strlen(path) + sizeof ".part-12345678";
+    int handle = -1;
+    *name = rt_alloc(room);
+    if (!*name) return errno = ENOMEM, -1;
+    for (int i = 0; handle < 0 && i < MAX_NAMES; i++) {
+        snprintf(*name, room, "%s.part-%08" PRIx32, path, randombytes_random());
+        handle = open(*name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+        if (handle < 0 && errno != EEXIST) break;
+    }
+    if (handle < 0) {
+        free(*name);
+        *name = NULL;
+    }
+    return handle;
+}
+
 enum rt_status rt_writer_open(const char *path, struct rt_writer *w, struct rt_error *e)
 {
-    static atomic_uint counter;
     struct stat s;
     *w = (struct rt_writer){.handle = -1, .path = real_path(path), .buffer = rt_alloc(BUFFER)};
-    size_t room = w->path ? strlen(w->path) + 48 : 1;
-    w->temporary = rt_alloc(room);
-    if (!w->path || !w->buffer || !w->temporary) {
+    if (!w->path || !w->buffer) {
         rt_writer_finish(w, false, NULL);
         return rt_fail(e, RT_NOMEM, "out of memory for writing %s", path);
     }
-    snprintf(w->temporary, room, "%s.part-%ld-%u", w->path, (long)getpid(), atomic_fetch_add(&counter, 1));
     bool exists = stat(w->path, &s) == 0;
     if (exists && !S_ISREG(s.st_mode)) {
         rt_writer_finish(w, false, NULL);
         return rt_fail(e, RT_INVALID, "%s exists and is no file that could be replaced", path);
     }
-    w->handle = open(w->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    w->handle = rt_file_beside(w->path, 0666, &w->temporary);
     if (w->handle < 0) {
         int why = errno;
         rt_writer_finish(w, false, NULL);
-        return rt_fail(e, RT_IO, "cannot write %s: %s", path, strerror(why));
+        return why == ENOMEM ? rt_fail(e, RT_NOMEM, "out of memory for writing %s", path)
+                             : rt_fail(e, RT_IO, "cannot write %s: %s", path, strerror(why));
     }
     if (exists && fchmod(w->handle, s.st_mode & 0777) != 0) w->failure = errno;
     return RT_OK;

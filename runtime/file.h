@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include "runtime/status.h"
 
 /* Do numbers of several bytes lie in memory with the lowest first? */
@@ -24,6 +25,11 @@ void rt_file_close(struct rt_file *f);
 enum rt_status rt_file_read(const struct rt_file *f, uint64_t offset, void *to, size_t n, struct rt_error *e);
 /* The whole file, with a NUL behind its size bytes; release with free(). NULL on failure. */
 char *rt_file_load(const char *path, size_t *size, struct rt_error *e);
+
+/* A new, empty file beside `path` under a name that nobody has, ".part-" and a number behind the path's: to be renamed
+ * to `path` when all is written. A handle to write to, and the name in *name, for free(); -1 and errno when there can
+ * be none. */
+int rt_file_beside(const char *path, mode_t mode, char **name);
 
 /* A file being written. Failures are kept and reported by rt_writer_finish. */
 struct rt_writer {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/mangled_reader.h"
+#include "runtime/memory.h"
 
 static struct type read_type(struct reader *r);
 static const char *read_args(struct reader *r, bool keep);
@@ -14,17 +15,17 @@ static const char *read_args(struct reader *r, bool keep);
 static const char *read_source_name(struct reader *r)
 {
     size_t n;
-    if (!take_number(r, &n) || n == 0 || n > (size_t)(r->end - r->at)) return refuse(r), "";
+    if (!rt_take_number(r, &n) || n == 0 || n > (size_t)(r->end - r->at)) return refuse(r), "";
     const char *s = r->at;
     r->at += n;
     if (n >= 11 && memcmp(s, "_GLOBAL__N_", 11) == 0) return "(anonymous)";
-    char *out = text_new(r, n);
+    char *out = rt_text_new(r, n);
     if (!out) return "";
     memcpy(out, s, n);
     out[n] = 0;
     while (accept(r, 'B')) { /* ABI tags */
         size_t skip;
-        if (!take_number(r, &skip) || skip > (size_t)(r->end - r->at)) return refuse(r), "";
+        if (!rt_take_number(r, &skip) || skip > (size_t)(r->end - r->at)) return refuse(r), "";
         r->at += skip;
     }
     return out;
@@ -43,7 +44,7 @@ static const char *read_unqualified(struct reader *r)
             while (peek(r) && peek(r) != 'E') (void)read_type(r);
             expect(r, 'E');
         }
-        take_index(r, 10, &n);
+        rt_take_index(r, 10, &n);
         return d == 'l' ? "(lambda)" : "(unnamed)";
     }
     if ((c == 'C' || c == 'D') && d >= '0' && d <= '9') {
@@ -52,7 +53,7 @@ static const char *read_unqualified(struct reader *r)
     }
     if (c == 'c' && d == 'v') {
         r->at += 2;
-        return glue(r, "operator ", read_type(r).left, "");
+        return rt_glue(r, "operator ", read_type(r).left, "");
     }
     if (c >= 'a' && c <= 'z' && d >= 'a' && d <= 'z') {
         r->at += 2;
@@ -68,10 +69,10 @@ static struct type standard_name(struct reader *r)
     } known[] = {{"Sa", "std::allocator"}, {"Sb", "std::basic_string"}, {"Ss", "std::string"},
                  {"Si", "std::istream"},   {"So", "std::ostream"},      {"Sd", "std::iostream"}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (accept2(r, known[i].code)) return named_type(known[i].name);
+        if (accept2(r, known[i].code)) return rt_named_type(known[i].name);
     }
     size_t n;
-    if (!expect(r, 'S') || !take_index(r, 36, &n) || n >= (size_t)r->sub_count) return refuse(r), no_type;
+    if (!expect(r, 'S') || !rt_take_index(r, 36, &n) || n >= (size_t)r->sub_count) return refuse(r), no_type;
     return r->subs[n];
 }
 
@@ -86,10 +87,10 @@ static struct type read_nested(struct reader *r, bool keep)
     while (peek(r) && peek(r) != 'E') {
         bool is_std = false, from_table = false;
         if (any && peek(r) == 'I') {
-            t = named_type(glue(r, t.left, read_args(r, keep), ""));
+            t = rt_named_type(rt_glue(r, t.left, read_args(r, keep), ""));
             r->has_args = true;
         } else if (!any && accept2(r, "St")) {
-            t = named_type("std");
+            t = rt_named_type("std");
             is_std = true;
         } else if (!any && peek(r) == 'S') {
             t = standard_name(r);
@@ -99,12 +100,12 @@ static struct type read_nested(struct reader *r, bool keep)
             from_table = true;
         } else {
             const char *part = read_unqualified(r);
-            t = named_type(any ? glue(r, t.left, "::", part) : part);
+            t = rt_named_type(any ? rt_glue(r, t.left, "::", part) : part);
             r->has_args = false;
         }
         any = true;
         if (r->failed) return no_type;
-        if (!is_std && !from_table && peek(r) != 'E') substitute(r, &t);
+        if (!is_std && !from_table && peek(r) != 'E') rt_substitute(r, &t);
     }
     if (!any) refuse(r);
     expect(r, 'E');
@@ -124,19 +125,19 @@ static struct type read_name(struct reader *r, bool keep, bool *from_table)
         expect(r, 'E');
         accept(r, 's');
         struct type inner = read_name(r, keep, from_table);
-        return named_type(glue(r, outer.left, "::", inner.left));
+        return rt_named_type(rt_glue(r, outer.left, "::", inner.left));
     }
     if (accept2(r, "St")) {
-        t = named_type(glue(r, "std::", read_unqualified(r), ""));
+        t = rt_named_type(rt_glue(r, "std::", read_unqualified(r), ""));
     } else if (peek(r) == 'S') {
         t = standard_name(r);
         *from_table = true;
     } else {
-        t = named_type(read_unqualified(r));
+        t = rt_named_type(read_unqualified(r));
     }
     if (peek(r) == 'I') {
-        if (!*from_table) substitute(r, &t);
-        t = named_type(glue(r, t.left, read_args(r, keep), ""));
+        if (!*from_table) rt_substitute(r, &t);
+        t = rt_named_type(rt_glue(r, t.left, read_args(r, keep), ""));
         r->has_args = true;
         *from_table = false;
     }
@@ -150,7 +151,7 @@ static const char *read_literal(struct reader *r)
     if (peek(r) == '_' && peek_next(r) == 'Z') { /* the address of something */
         bool from_table;
         r->at += 2;
-        const char *name = glue(r, "&", read_name(r, false, &from_table).left, "");
+        const char *name = rt_glue(r, "&", read_name(r, false, &from_table).left, "");
         while (peek(r) && peek(r) != 'E') (void)read_type(r);
         return expect(r, 'E'), name;
     }
@@ -159,17 +160,17 @@ static const char *read_literal(struct reader *r)
     const char *s = r->at;
     while (peek(r) && peek(r) != 'E') r->at++;
     size_t n = (size_t)(r->at - s);
-    char *digits = text_new(r, n);
+    char *digits = rt_text_new(r, n);
     if (!digits || !expect(r, 'E')) return "";
     memcpy(digits, s, n);
     digits[n] = 0;
     if (*digits == 'n') *digits = '-';
     if (code == 'b') return strcmp(digits, "0") == 0 ? "false" : "true";
     if (code == 'i') return digits;
-    if (code == 'j') return glue(r, digits, "u", "");
-    if (code == 'l' || code == 'x') return glue(r, digits, "l", code == 'x' ? "l" : "");
-    if (code == 'm' || code == 'y') return glue(r, digits, "ul", code == 'y' ? "l" : "");
-    return glue(r, glue(r, "(", t.left, t.right), ")", digits);
+    if (code == 'j') return rt_glue(r, digits, "u", "");
+    if (code == 'l' || code == 'x') return rt_glue(r, digits, "l", code == 'x' ? "l" : "");
+    if (code == 'm' || code == 'y') return rt_glue(r, digits, "ul", code == 'y' ? "l" : "");
+    return rt_glue(r, rt_glue(r, "(", t.left, t.right), ")", digits);
 }
 
 static struct type read_arg(struct reader *r);
@@ -182,7 +183,7 @@ static struct type read_pack(struct reader *r)
     while (peek(r) && peek(r) != 'E') {
         if (count == 64) return refuse(r), no_type;
         items[count] = read_arg(r);
-        text = glue(r, text, count ? ", " : "", glue(r, items[count].left, items[count].right, ""));
+        text = rt_glue(r, text, count ? ", " : "", rt_glue(r, items[count].left, items[count].right, ""));
         count++;
     }
     expect(r, 'E');
@@ -222,7 +223,7 @@ static const char *read_args(struct reader *r, bool keep)
         if (count == 64) return refuse(r), "";
         list[count] = read_arg(r);
         bool empty = list[count].pack && !list[count].pack_count;
-        text = glue(r, text, count && !empty ? ", " : "", glue(r, list[count].left, list[count].right, ""));
+        text = rt_glue(r, text, count && !empty ? ", " : "", rt_glue(r, list[count].left, list[count].right, ""));
         count++;
     }
     r->depth--;
@@ -231,7 +232,7 @@ static const char *read_args(struct reader *r, bool keep)
         memcpy(r->args, list, (size_t)count * sizeof *list);
         r->arg_count = count;
     }
-    return glue(r, text, ">", "");
+    return rt_glue(r, text, ">", "");
 }
 
 /* ---- types ---- */
@@ -268,7 +269,7 @@ static bool builtin_type(struct reader *r, struct type *t)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (peek(r) != rows[i].code) continue;
         r->at++;
-        *t = named_type(rows[i].name);
+        *t = rt_named_type(rows[i].name);
         t->dtype = rows[i].dtype;
         t->is_void = rows[i].code == 'v';
         if (t->dtype != RT_DTYPE_COUNT) t->kind = RT_PARAM_VALUE;
@@ -285,14 +286,14 @@ static bool d_type(struct reader *r, struct type *t)
     } rows[] = {
         {"Dn", "decltype(nullptr)"}, {"Di", "char32_t"}, {"Ds", "char16_t"}, {"Du", "char8_t"}, {"Dh", "__fp16"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (accept2(r, rows[i].code)) return *t = named_type(rows[i].name), true;
+        if (accept2(r, rows[i].code)) return *t = rt_named_type(rows[i].name), true;
     }
     if (!accept2(r, "DF")) return false;
     size_t bits;
-    if (!take_number(r, &bits)) return true;
+    if (!rt_take_number(r, &bits)) return true;
     bool brain = accept(r, 'b');
     if (!brain) expect(r, '_');
-    *t = named_type(brain ? "__bf16" : "_Float16");
+    *t = rt_named_type(brain ? "__bf16" : "_Float16");
     return true;
 }
 
@@ -302,8 +303,8 @@ static struct type declarator(struct reader *r, const struct type *base, const c
     struct type t = *base;
     size_t n = strlen(t.left);
     bool tight = n && (t.left[n - 1] == '*' || t.left[n - 1] == '(' || t.left[n - 1] == '&');
-    t.left = base->wraps ? glue(r, t.left, " (", mark) : glue(r, t.left, tight ? "" : " ", mark);
-    t.right = base->wraps ? glue(r, ")", t.right, "") : t.right;
+    t.left = base->wraps ? rt_glue(r, t.left, " (", mark) : rt_glue(r, t.left, tight ? "" : " ", mark);
+    t.right = base->wraps ? rt_glue(r, ")", t.right, "") : t.right;
     t.kind = RT_PARAM_POINTER;
     t.target_const = base->is_const;
     /* what a pointer to a pointer points to is no element type */
@@ -318,14 +319,14 @@ static struct type qualified_type(struct reader *r)
     bool restricted = accept(r, 'r'), is_volatile = accept(r, 'V'), constant = accept(r, 'K');
     struct type t = read_type(r);
     const char *words =
-        glue(r, constant ? "const " : "", is_volatile ? "volatile " : "", restricted ? "__restrict__ " : "");
+        rt_glue(r, constant ? "const " : "", is_volatile ? "volatile " : "", restricted ? "__restrict__ " : "");
     if (t.wraps || !*words) return t;
     if (t.kind == RT_PARAM_POINTER) {
-        char *tail = (char *)glue(r, words, "", "");
+        char *tail = (char *)rt_glue(r, words, "", "");
         if (*tail) tail[strlen(tail) - 1] = 0;
-        t.left = glue(r, t.left, tail, "");
+        t.left = rt_glue(r, t.left, tail, "");
     } else {
-        t.left = glue(r, words, t.left, "");
+        t.left = rt_glue(r, words, t.left, "");
     }
     t.is_const |= constant;
     return t;
@@ -340,11 +341,11 @@ static struct type function_type(struct reader *r)
     for (int i = 0; peek(r) && peek(r) != 'E'; i++) {
         struct type p = read_type(r);
         if (p.is_void) continue;
-        params = glue(r, params, i ? ", " : "", glue(r, p.left, p.right, ""));
+        params = rt_glue(r, params, i ? ", " : "", rt_glue(r, p.left, p.right, ""));
     }
     expect(r, 'E');
-    t.left = glue(r, result.left, result.right, "");
-    t.right = glue(r, params, ")", "");
+    t.left = rt_glue(r, result.left, result.right, "");
+    t.right = rt_glue(r, params, ")", "");
     t.wraps = true;
     return t;
 }
@@ -360,7 +361,7 @@ static struct type array_type(struct reader *r)
     expect(r, '_');
     struct type element = read_type(r), t = no_type;
     t.left = element.left;
-    t.right = glue(r, size, element.right, "");
+    t.right = rt_glue(r, size, element.right, "");
     t.is_const = element.is_const;
     t.wraps = true;
     return t;
@@ -370,7 +371,7 @@ static struct type template_param(struct reader *r)
 {
     size_t n;
     expect(r, 'T');
-    if (!take_index(r, 10, &n) || n >= (size_t)r->arg_count) return refuse(r), no_type;
+    if (!rt_take_index(r, 10, &n) || n >= (size_t)r->arg_count) return refuse(r), no_type;
     return r->args[n];
 }
 
@@ -378,8 +379,8 @@ static struct type pointer_to_member(struct reader *r)
 {
     expect(r, 'M');
     struct type owner = read_type(r), member = read_type(r), t = no_type;
-    t.left = glue(r, glue(r, member.left, member.wraps ? " (" : " ", owner.left), "::*", "");
-    t.right = member.wraps ? glue(r, ")", member.right, "") : "";
+    t.left = rt_glue(r, rt_glue(r, member.left, member.wraps ? " (" : " ", owner.left), "::*", "");
+    t.right = member.wraps ? rt_glue(r, ")", member.right, "") : "";
     return t;
 }
 
@@ -387,10 +388,10 @@ static struct type vector_type(struct reader *r)
 {
     size_t n;
     char text[40];
-    if (!take_number(r, &n) || !expect(r, '_')) return no_type;
+    if (!rt_take_number(r, &n) || !expect(r, '_')) return no_type;
     struct type element = read_type(r);
     snprintf(text, sizeof text, " __vector(%zu)", n);
-    return named_type(glue(r, element.left, text, ""));
+    return rt_named_type(rt_glue(r, element.left, text, ""));
 }
 
 /* All that makes a type out of something else, or names one; each is a substitution of its own. */
@@ -416,10 +417,10 @@ static struct type composed_type(struct reader *r, bool *from_table)
     case 'T': {
         struct type t = template_param(r);
         if (peek(r) != 'I') return t;
-        substitute(r, &t);
-        return named_type(glue(r, t.left, read_args(r, false), ""));
+        rt_substitute(r, &t);
+        return rt_named_type(rt_glue(r, t.left, read_args(r, false), ""));
     }
-    case 'u': return r->at++, named_type(read_source_name(r));
+    case 'u': return r->at++, rt_named_type(read_source_name(r));
     case 'D':
         if (accept2(r, "Dv")) return vector_type(r);
         if (accept2(r, "Dp")) return read_type(r);
@@ -436,7 +437,7 @@ static struct type read_type(struct reader *r)
         refuse(r);
     } else if (!builtin_type(r, &t) && !d_type(r, &t)) {
         t = composed_type(r, &from_table);
-        if (!from_table) substitute(r, &t);
+        if (!from_table) rt_substitute(r, &t);
     }
     r->depth--;
     return t;
