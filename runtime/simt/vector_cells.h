@@ -75,12 +75,9 @@ static inline void take_some(uint32_t *to, const uint32_t *from, const uint32_t 
         _mm512_storeu_si512(to + h, _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), (__mmask16)(m >> h),
                                                                 _mm512_loadu_si512(at + h), from, 4));
 #elif defined(__AVX2__)
-    const __m256i bits = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
     for (int h = 0; h < SIMT_WARP; h += 8) {
-        __m256i here = _mm256_and_si256(_mm256_set1_epi32((int)(m >> h)), bits);
-        __m256i words = _mm256_loadu_si256((const __m256i *)(const void *)(at + h));
-        words = _mm256_mask_i32gather_epi32(_mm256_setzero_si256(), (const int *)from, words,
-                                            _mm256_cmpeq_epi32(here, bits), 4);
+        __m256i words = _mm256_mask_i32gather_epi32(_mm256_setzero_si256(), (const int *)from, load_8(at + h),
+                                                    bits_of_8(m >> h), 4);
         _mm256_storeu_si256((__m256i *)(void *)(to + h), words);
     }
 #else
@@ -113,11 +110,9 @@ static inline __attribute__((always_inline)) void take_row(uint32_t *to, const u
         _mm512_storeu_si512(to + h, v);
     }
 #elif defined(__AVX2__)
-    for (int h = 0; !shift && h < SIMT_WARP; h += 8) {
-        const __m256i lanes = _mm256_set_epi32(24, 25, 26, 27, 28, 29, 30, 31);
-        __m256i signs = _mm256_sllv_epi32(_mm256_set1_epi32((int)(m >> h)), lanes);
-        _mm256_storeu_si256((__m256i *)(void *)(to + h), _mm256_maskload_epi32((const int *)(from + h), signs));
-    }
+    for (int h = 0; !shift && h < SIMT_WARP; h += 8)
+        _mm256_storeu_si256((__m256i *)(void *)(to + h),
+                            _mm256_maskload_epi32((const int *)(from + h), bits_of_8(m >> h)));
     for (int l = 0; shift && l < SIMT_WARP; l++) to[l] = m >> l & 1 ? from[l << shift] : 0;
 #else
     for (int l = 0; l < SIMT_WARP; l++) to[l] = m >> l & 1 ? from[l << shift] : 0;
@@ -327,13 +322,56 @@ static inline __attribute__((always_inline)) unsigned judge_near_row(uint32_t *w
     }
     return near_flags(found, write);
 }
+#elif defined(__AVX2__)
+/* 8 words that were written and read last as these vectors say, where `here` is set; which get what they say from now
+ * on. What is bad, and what has changed, comes to two vectors. */
+static inline __attribute__((always_inline)) void judge_tags_8(__m256i *w, __m256i *r, __m256i here, __m256i mine,
+                                                               const struct tag_rule *t, bool write, __m256i found[2])
+{
+    const __m256i now = _mm256_set1_epi32((int)t->now), base = _mm256_set1_epi32((int)t->base);
+    const __m256i since = _mm256_sub_epi32(now, base), many = _mm256_set1_epi32((int)(t->now | TAG_MANY));
+    const __m256i read = _mm256_andnot_si256(_mm256_cmpeq_epi32(*r, mine), at_least(*r, now));
+    __m256i late = write ? at_least(*w, now) : at_least(_mm256_sub_epi32(*w, base), since), was = *r;
+    late = _mm256_andnot_si256(_mm256_cmpeq_epi32(*w, mine), late);
+    if (write) late = _mm256_or_si256(late, read);
+    found[0] = _mm256_or_si256(found[0], _mm256_and_si256(late, here));
+    if (write) {
+        *w = _mm256_blendv_epi8(*w, mine, here);
+        return;
+    }
+    *r = _mm256_blendv_epi8(*r, _mm256_blendv_epi8(mine, many, read), here);
+    found[1] = _mm256_or_si256(found[1], _mm256_xor_si256(*r, was));
+}
+
+static inline __attribute__((always_inline)) unsigned judge_near_row(uint32_t *written, uint32_t *read, uint32_t m,
+                                                                     const bool twice, const struct tag_rule *t,
+                                                                     uint32_t me, bool write)
+{
+    const uint32_t lanes = twice ? 4 : 8;
+    const __m256i order = load_8(lanes_in_order), step = _mm256_set1_epi32((int)lanes);
+    __m256i mine = _mm256_add_epi32(twice ? _mm256_srli_epi32(order, 1) : order, _mm256_set1_epi32((int)me));
+    __m256i found[2] = {_mm256_setzero_si256(), _mm256_setzero_si256()};
+    for (uint32_t k = 0; k < SIMT_WARP; k += lanes, written += 8, read += 8) {
+        const uint32_t there = m >> k & ((1u << lanes) - 1);
+        __m256i w = load_8(written), r = load_8(read);
+        __m256i here = bits_of_8(there);
+        if (twice) here = _mm256_unpacklo_epi32(_mm256_permute4x64_epi64(here, 0x10), _mm256_setzero_si256());
+        if (there) {
+            judge_tags_8(&w, &r, here, mine, t, write, found);
+            _mm256_storeu_si256((__m256i *)(void *)(write ? written : read), write ? w : r);
+        }
+        mine = _mm256_add_epi32(mine, step);
+    }
+    return (_mm256_testz_si256(found[0], found[0]) ? 0 : CELLS_BAD) |
+           (write || !_mm256_testz_si256(found[1], found[1]) ? CELLS_CHANGED : 0);
+}
 #endif
 
 static unsigned judge_row(uint32_t *written, uint32_t *read, uint32_t m, unsigned shift, const struct tag_rule *t,
                           uint32_t me, bool write)
 {
     bool met = t->warp != t->now;
-#ifdef __AVX512F__
+#ifdef __AVX2__
     if (!met && shift)
         return write ? judge_near_row(written, read, m, true, t, me, true)
                      : judge_near_row(written, read, m, true, t, me, false);

@@ -6,6 +6,37 @@
 static const uint32_t lanes_in_order[SIMT_WARP] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
                                                    16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31};
 
+#ifdef __AVX2__
+/* Of the lowest bits of m, as many as there are elements: which are set. */
+static inline __attribute__((always_inline)) __m256i bits_of_8(uint32_t m)
+{
+    const __m256i bits = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+    return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int)m), bits), bits);
+}
+
+static inline __attribute__((always_inline)) __m256i load_8(const uint32_t *from)
+{
+    return _mm256_loadu_si256((const __m256i *)(const void *)from);
+}
+#endif
+
+static uint32_t find_equal(const uint32_t *values, uint32_t value)
+{
+    uint32_t lanes = 0;
+#ifdef __AVX512F__
+    for (int h = 0; h < SIMT_WARP; h += 16)
+        lanes |= (uint32_t)_mm512_cmpeq_epi32_mask(_mm512_loadu_si512(values + h), _mm512_set1_epi32((int)value)) << h;
+#elif defined(__AVX2__)
+    for (int h = 0; h < SIMT_WARP; h += 8) {
+        __m256i v = _mm256_cmpeq_epi32(load_8(values + h), _mm256_set1_epi32((int)value));
+        lanes |= (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(v)) << h;
+    }
+#else
+    for (unsigned l = 0; l < SIMT_WARP; l++) lanes |= (uint32_t)(values[l] == value) << l;
+#endif
+    return lanes;
+}
+
 static bool follow_steps(const uint32_t *from, uint32_t m, uint32_t size, uint32_t *first, int32_t *step)
 {
     uint32_t rest = m & (m - 1), one = (uint32_t)__builtin_ctz(m), other = rest ? (uint32_t)__builtin_ctz(rest) : one;
@@ -21,11 +52,21 @@ static bool follow_steps(const uint32_t *from, uint32_t m, uint32_t size, uint32
         __m512i there = _mm512_add_epi32(low, _mm512_mullo_epi32(scale, _mm512_loadu_si512(lanes_in_order + h)));
         differ |= _mm512_mask_cmpneq_epi32_mask((__mmask16)(m >> h), there, _mm512_loadu_si512(from + h));
     }
+    return !differ;
+#elif defined(__AVX2__)
+    const __m256i scale = _mm256_set1_epi32((int)by), low = _mm256_set1_epi32((int)start);
+    __m256i differ = _mm256_setzero_si256();
+    for (int h = 0; h < SIMT_WARP; h += 8) {
+        __m256i there = _mm256_add_epi32(low, _mm256_mullo_epi32(scale, load_8(lanes_in_order + h)));
+        there = _mm256_xor_si256(there, load_8(from + h));
+        differ = _mm256_or_si256(differ, _mm256_and_si256(there, bits_of_8(m >> h)));
+    }
+    return _mm256_testz_si256(differ, differ);
 #else
     uint32_t differ = 0;
     for (uint32_t l = 0; l < SIMT_WARP; l++) differ |= (from[l] ^ (start + by * l)) & -(m >> l & 1);
-#endif
     return !differ;
+#endif
 }
 
 /* Are they 32 words side by side, in some order? Which lane has each of them, then. */

@@ -4,24 +4,6 @@
 #define SIMT_VECTOR_GROUPS_H
 
 /* ---- where they meet ---- */
-static uint32_t find_equal(const uint32_t *values, uint32_t value)
-{
-    uint32_t lanes = 0;
-#ifdef __AVX512F__
-    for (int h = 0; h < SIMT_WARP; h += 16)
-        lanes |= (uint32_t)_mm512_cmpeq_epi32_mask(_mm512_loadu_si512(values + h), _mm512_set1_epi32((int)value)) << h;
-#elif defined(__AVX2__)
-    for (int h = 0; h < SIMT_WARP; h += 8) {
-        __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)(values + h));
-        v = _mm256_cmpeq_epi32(v, _mm256_set1_epi32((int)value));
-        lanes |= (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(v)) << h;
-    }
-#else
-    for (unsigned l = 0; l < SIMT_WARP; l++) lanes |= (uint32_t)(values[l] == value) << l;
-#endif
-    return lanes;
-}
-
 static uint32_t find_alike(const uint64_t *values, uint64_t value)
 {
     uint32_t lanes = 0;

@@ -8,17 +8,7 @@
 static inline bool mean_one(const uint32_t *from, uint32_t m)
 {
     const uint32_t first = from[__builtin_ctz(m)];
-    uint32_t others = 0;
-    if (from[31 - __builtin_clz(m)] != first) return false;
-#ifdef __AVX512F__
-    const __m512i same = _mm512_set1_epi32((int)first);
-    for (int h = 0; h < SIMT_WARP; h += 16)
-        others |= (uint32_t)_mm512_cmpneq_epi32_mask(_mm512_loadu_si512(from + h), same) << h;
-    return !(m & others);
-#else
-    for (int l = 0; l < SIMT_WARP; l++) others |= (from[l] ^ first) & -(m >> l & 1);
-    return !others;
-#endif
+    return from[31 - __builtin_clz(m)] == first && !(m & ~find_equal(from, first));
 }
 
 /* Several of lanes m, none of which met, load what they all mean. CELLS_FAR, and nothing was done: they do not. */
@@ -154,10 +144,9 @@ static inline __attribute__((always_inline)) unsigned judge_halves(uint32_t *wri
     return near_flags(found, write);
 }
 
-static bool read_again(const uint32_t *read, const struct offsets *o, uint32_t m, uint32_t many, uint32_t me)
+static __attribute__((noinline)) bool each_read_again(const uint32_t *read, const struct offsets *o, uint32_t m,
+                                                      uint32_t many, uint32_t me)
 {
-    const uint32_t one = o->from[__builtin_ctz(m)] + o->on;
-    if (one - o->low <= o->room && !(one & o->odd) && read[one >> o->log] == many && mean_one(o->from, m)) return true;
     for (int h = 0; h < 2; h++) {
         __mmask16 here = (__mmask16)(m >> 16 * h);
         if (!here) continue;
@@ -174,8 +163,34 @@ static bool read_again(const uint32_t *read, const struct offsets *o, uint32_t m
     }
     return true;
 }
+#elif defined(__AVX2__)
+static inline __attribute__((always_inline)) __m256i at_least(__m256i x, __m256i least)
+{
+    return _mm256_cmpeq_epi32(_mm256_max_epu32(x, least), x);
+}
+
+static __attribute__((noinline)) bool each_read_again(const uint32_t *read, const struct offsets *o, uint32_t m,
+                                                      uint32_t many, uint32_t me)
+{
+    const __m256i beyond = _mm256_set1_epi32((int)o->room + 1), odd = _mm256_set1_epi32((int)o->odd);
+    const __m256i several = _mm256_set1_epi32((int)many), zero = _mm256_setzero_si256();
+    for (int h = 0; h < SIMT_WARP; h += 8) {
+        const __m256i here = bits_of_8(m >> h);
+        __m256i offset = _mm256_add_epi32(load_8(o->from + h), _mm256_set1_epi32((int)o->on));
+        __m256i bad = at_least(_mm256_sub_epi32(offset, _mm256_set1_epi32((int)o->low)), beyond);
+        bad = _mm256_or_si256(bad, _mm256_and_si256(offset, odd));
+        if (!_mm256_testz_si256(bad, here)) return false;
+        __m256i tags = _mm256_mask_i32gather_epi32(zero, (const int *)read,
+                                                   _mm256_srl_epi32(offset, _mm_cvtsi32_si128((int)o->log)), here, 4);
+        __m256i mine = _mm256_add_epi32(load_8(lanes_in_order + h), _mm256_set1_epi32((int)me));
+        __m256i good = _mm256_or_si256(_mm256_cmpeq_epi32(tags, several), _mm256_cmpeq_epi32(tags, mine));
+        if (!_mm256_testc_si256(good, here)) return false;
+    }
+    return true;
+}
 #else
-static bool read_again(const uint32_t *read, const struct offsets *o, uint32_t m, uint32_t many, uint32_t me)
+static __attribute__((noinline)) bool each_read_again(const uint32_t *read, const struct offsets *o, uint32_t m,
+                                                      uint32_t many, uint32_t me)
 {
     EACH_LANE(l, m)
     {
@@ -187,6 +202,13 @@ static bool read_again(const uint32_t *read, const struct offsets *o, uint32_t m
     return true;
 }
 #endif
+
+static bool read_again(const uint32_t *read, const struct offsets *o, uint32_t m, uint32_t many, uint32_t me)
+{
+    const uint32_t one = o->from[__builtin_ctz(m)] + o->on;
+    if (one - o->low <= o->room && !(one & o->odd) && read[one >> o->log] == many && mean_one(o->from, m)) return true;
+    return each_read_again(read, o, m, many, me);
+}
 
 static unsigned judge_near(uint32_t *written, uint32_t *read, const struct offsets *o, uint32_t m,
                            const struct tag_rule *t, uint32_t me, bool write)

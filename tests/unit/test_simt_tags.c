@@ -170,6 +170,52 @@ TEST(words_in_rows)
     }
 }
 
+/* Were all lanes' words read last by themselves or by several? Some mean none, or one that a third of them do. */
+TEST(words_read_again)
+{
+    const struct check_vectors *tables[] = {&simt_check_base, simt_check_vectors()};
+    for (int turn = 0; turn < DRAWS; turn++) {
+        struct memory x;
+        uint32_t from[SIMT_WARP], m = draw_lanes(), few = below(4), one = below(WORDS);
+        bool again = true;
+        draw_memory(&x, true);
+        for (uint32_t l = 0; l < SIMT_WARP; l++) {
+            const uint32_t word = few ? below(WORDS) : one, wrong[] = {60, 4 * word + 2, 64 + 1024, 0xfffffff0};
+            from[l] = below(300) ? 64 + 4 * (word % 256) : wrong[below(4)];
+            x.read[(from[l] / 4) % WORDS] = NOW | (below(2) && few ? ME + l : TAG_MANY);
+        }
+        if (!below(3)) x.read[below(WORDS)] = NOW | 7;
+        EACH_LANE(l, m)
+        {
+            bool right = from[l] >= 64 && from[l] < 64 + 1024 && from[l] % 4 == 0;
+            again =
+                again && right && (x.read[from[l] / 4] == (NOW | TAG_MANY) || x.read[from[l] / 4] == (NOW | (ME + l)));
+        }
+        for (uint32_t l = 0; l < SIMT_WARP; l++) from[l] -= 40;
+        const struct offsets o = {from, 40, 64, 1024 - 4, 3, 2};
+        CHECK(tables[turn % 2]->again(x.read, &o, m, NOW | TAG_MANY, NOW | ME) == again);
+    }
+}
+
+/* Do lanes mean places by equal steps? */
+TEST(places_by_steps)
+{
+    const struct check_vectors *tables[] = {&simt_check_base, simt_check_vectors()};
+    for (int turn = 0; turn < DRAWS; turn++) {
+        uint32_t from[SIMT_WARP], m = draw_lanes() | 1u << below(32), first, start = below(1u << 20);
+        int32_t by = (int32_t)below(64) - 32, step;
+        for (uint32_t l = 0; l < SIMT_WARP; l++) from[l] = m >> l & 1 ? start + (uint32_t)by * l : below(1u << 30);
+        if (!(m & (m - 1))) by = 4; /* of one lane: the size */
+        const uint32_t lane = 31 - (uint32_t)__builtin_clz(m), rest = m & (m - 1);
+        const struct check_vectors *v = tables[turn % 2];
+        CHECK(v->steps(from, m, 4, &first, &step));
+        CHECK_INT(step, by);
+        CHECK_INT(first + (uint32_t)step * lane, from[lane]);
+        from[lane] += 1;
+        if (rest & (rest - 1)) CHECK(!v->steps(from, m, 4, &first, &step)); /* the first two say what it should be */
+    }
+}
+
 /* Are lanes' addresses within bounds, and aligned? */
 TEST(addresses_within)
 {
