@@ -156,6 +156,37 @@ static enum rt_status copy_in_stream(const struct rt_array *to, const struct rt_
     return status == RT_OK ? give_copy(to, from, bytes, s->device, e) : status;
 }
 
+/* Between devices that have nothing to do. */
+static enum rt_status copy_now(const struct rt_array *to, const struct rt_array *from, size_t bytes, struct rt_error *e)
+{
+    struct rt_device *source = rt_array_device(from), *target = rt_array_device(to);
+    if (source->kind != RT_CUDA) return copy_in(to, 0, rt_array_host(from), bytes, e);
+    if (source == target) { /* stays on it, in order with its other work */
+        const CUresult r =
+            source->driver->MemcpyDtoDAsync(rt_array_address(to), rt_array_address(from), bytes, source->stream);
+        return driver_check(source->driver, r, e, "cuMemcpyDtoDAsync");
+    }
+    enum rt_status status = rt_device_enter(source, e);
+    if (status != RT_OK) return status;
+    return target->kind == RT_CUDA ? copy_staged(to, from, bytes, e) : copy_out(from, 0, rt_array_host(to), bytes, e);
+}
+
+static enum rt_status both_contiguous(const struct rt_array *to, const struct rt_array *from, struct rt_error *e)
+{
+    enum rt_status status = contiguous(from, e);
+    return status == RT_OK ? contiguous(to, e) : status;
+}
+
+/* Into the current stream, for which uses are counted. */
+static enum rt_status transfer_in_stream(const struct rt_array *to, const struct rt_array *from, size_t bytes,
+                                         struct rt_stream *s, struct rt_error *e)
+{
+    enum rt_status status = rt_array_there(from, e);
+    if (status == RT_OK) status = rt_array_there(to, e);
+    if (status == RT_OK) status = both_contiguous(to, from, e);
+    return status == RT_OK && bytes > 0 ? copy_in_stream(to, from, bytes, s, e) : status;
+}
+
 enum rt_status rt_array_transfer(const struct rt_array *to, const struct rt_array *from, struct rt_error *e)
 {
     struct rt_device *source = rt_array_device(from), *target = rt_array_device(to);
@@ -164,40 +195,20 @@ enum rt_status rt_array_transfer(const struct rt_array *to, const struct rt_arra
                        "a transfer needs arrays of one dtype and size: %s of %lld and %s of %lld elements",
                        rt_dtypes[to->dtype].name, (long long)rt_array_size(to), rt_dtypes[from->dtype].name,
                        (long long)rt_array_size(from));
+    const size_t bytes = byte_count(from);
     struct rt_graph *graph = source->recording ? source->recording : target->recording;
     if (graph) {
-        enum rt_status good = contiguous(from, e);
-        if (good == RT_OK) good = contiguous(to, e);
-        return good == RT_OK && rt_array_size(to) > 0 ? rt_graph_add_copy(graph, to, from, e) : good;
+        enum rt_status good = both_contiguous(to, from, e);
+        return good == RT_OK && bytes > 0 ? rt_graph_add_copy(graph, to, from, e) : good;
     }
+    if (source->kind == RT_CUDA && source->instantiates) return bytes ? give_copy(to, from, bytes, source, e) : RT_OK;
+    if (target->kind == RT_CUDA && target->instantiates) return bytes ? give_copy(to, from, bytes, target, e) : RT_OK;
     struct rt_stream *stream = source->driver ? source->current : target->current;
-    size_t bytes = byte_count(from);
-    enum rt_status status = RT_OK;
-    if (source->instantiates || target->instantiates) stream = NULL;
-    bool captured =
-        (source->kind == RT_CUDA && source->instantiates) || (target->kind == RT_CUDA && target->instantiates);
-    if (captured) return bytes > 0 ? give_copy(to, from, bytes, source->kind == RT_CUDA ? source : target, e) : RT_OK;
-    if (stream && is_async(source, target)) {
-        status = rt_array_there(from, e);
-        if (status == RT_OK) status = rt_array_there(to, e);
-        if (status == RT_OK) status = contiguous(from, e);
-        if (status == RT_OK) status = contiguous(to, e);
-        return status == RT_OK && bytes > 0 ? copy_in_stream(to, from, bytes, stream, e) : status;
-    }
-    status = ready(from, false, e);
+    if (stream && is_async(source, target) && !source->instantiates && !target->instantiates)
+        return transfer_in_stream(to, from, bytes, stream, e);
+    enum rt_status status = ready(from, false, e);
     if (status == RT_OK) status = ready(to, true, e);
     if (status == RT_OK) status = wait_for(source, e);
     if (status == RT_OK) status = wait_for(target, e);
-    if (status != RT_OK || bytes == 0) return status;
-    if (source == target &&
-        source->kind == RT_CUDA) /* copies within one GPU stay on it, in order with its other work */
-        return driver_check(
-            source->driver,
-            source->driver->MemcpyDtoDAsync(rt_array_address(to), rt_array_address(from), bytes, source->stream), e,
-            "cuMemcpyDtoDAsync");
-    if (source->kind != RT_CUDA) return copy_in(to, 0, rt_array_host(from), bytes, e);
-    status = rt_device_enter(source, e);
-    if (status != RT_OK) return status;
-    if (target->kind != RT_CUDA) return copy_out(from, 0, rt_array_host(to), bytes, e);
-    return copy_staged(to, from, bytes, e);
+    return status == RT_OK && bytes > 0 ? copy_now(to, from, bytes, e) : status;
 }

@@ -2,6 +2,7 @@
  * NVIDIA's library, for what happens after a fault. */
 #include "runtime/array.h"
 #include "runtime/interrupt.h"
+#include "runtime/memory.h"
 #include "tests/unit/built.h"
 #include "tests/unit/driver_ptx.h"
 
@@ -91,25 +92,28 @@ TEST(a_gpu_comes_first_and_is_the_default)
     rt_error_clear(&e);
 }
 
-TEST(transfers_between_a_gpu_and_the_others)
+TEST(transfers_between_gpus_and_the_others)
 {
     struct rt_device *gpu = open_stand_in(), *simt = rt_device_open("simt", &e), *cpu = rt_device_open("cpu", &e);
-    struct rt_device *all[] = {gpu, simt, cpu};
-    enum { N = 5000000 }; /* 20 MB: more than one piece of a copy through host memory */
+    struct rt_device second = *gpu; /* the stand-in has one GPU alone */
+    struct rt_device *all[] = {gpu, &second, simt, cpu};
+    enum { N = 5000001 }; /* 20 MB and a little: more than one piece of a copy through host memory */
+    second.pool = rt_pool_new(); /* else it would be given memory of the first one */
+    snprintf(second.name, sizeof second.name, "cuda:1");
     int64_t shape = N;
     int32_t *host = malloc(N * sizeof *host);
-    for (int from = 0; from < 3; from++) {
-        for (int to = 0; to < 3; to++) {
+    for (int from = 0; from < 4; from++) {
+        for (int to = 0; to < 4; to++) {
             struct rt_array a, b;
             CHECK_INT(rt_array_new(all[from], RT_INT32, 1, &shape, &a, &e), RT_OK);
             CHECK_INT(rt_array_new(all[to], RT_INT32, 1, &shape, &b, &e), RT_OK);
-            for (int i = 0; i < N; i++) host[i] = i;
+            for (int i = 0; i < N; i++) host[i] = i + 4 * from + to; /* memory comes again */
             CHECK_INT(rt_array_write(&a, host, &e), RT_OK);
             memset(host, 0, N * sizeof *host);
             CHECK_INT(rt_array_transfer(&b, &a, &e), RT_OK);
             CHECK_INT(rt_array_read(&b, host, &e), RT_OK);
-            for (int i = 0; i < N; i++) CHECK_INT(host[i], i);
-            CHECK((rt_array_host(&a) == NULL) == (from == 0));
+            for (int i = 0; i < N; i++) CHECK_INT(host[i], i + 4 * from + to);
+            CHECK((rt_array_host(&a) == NULL) == (from < 2));
             rt_array_release(&a);
             rt_array_release(&b);
         }
