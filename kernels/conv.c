@@ -39,32 +39,32 @@ static enum rt_status compute(struct kn_conv *c, const struct rt_array *x, const
     return kn_conv_host(c, e);
 }
 
-enum rt_status kn_conv(const char *what, const struct rt_array *x, const struct rt_array *w,
-                       const struct rt_array *bias, const struct kn_window *window, int64_t groups,
-                       struct rt_array *out, struct rt_error *e)
+enum rt_status kn_conv(const struct kn_filtered *f, const struct kn_window *window, struct rt_array *out,
+                       struct rt_error *e)
 {
+    const struct rt_array *x = f->x, *w = f->w;
     struct kn_operand operands[2] = {{.array = x}, {.array = w}};
-    const struct rt_array *const arrays[3] = {x, w, bias};
+    const struct rt_array *const arrays[3] = {x, w, f->bias};
     struct rt_array held[3] = {{0}};
     enum rt_dtype dtype = RT_FLOAT32;
     struct kn_conv c = {.batch = x->shape[0],
-                        .channels = x->shape[1] / groups,
-                        .filters = w->shape[0] / groups,
-                        .groups = groups,
+                        .channels = x->shape[1] / f->groups,
+                        .filters = w->shape[0] / f->groups,
+                        .groups = f->groups,
                         .in = {x->shape[2], x->shape[3]},
                         .window = *window,
                         .depth = w->shape[1] * w->shape[2] * w->shape[3],
                         .pixels = window->places[0] * window->places[1]};
     int64_t shape[4] = {c.batch, w->shape[0], window->places[0], window->places[1]};
-    int count = bias ? 3 : 2;
+    int count = f->bias ? 3 : 2;
     memset(out, 0, sizeof *out);
     enum rt_status status = kn_check_devices(arrays, count, e);
-    for (int i = 0; i < count && status == RT_OK; i++) status = kn_conv_dtype(what, arrays[i]->dtype, &c.dtype, e);
+    for (int i = 0; i < count && status == RT_OK; i++) status = kn_conv_dtype(f->what, arrays[i]->dtype, &c.dtype, e);
     if (status == RT_OK) status = kn_result_dtype(KN_MUL, operands, &dtype, e);
-    if (status == RT_OK) status = kn_conv_dtype(what, dtype, &c.dtype, e);
+    if (status == RT_OK) status = kn_conv_dtype(f->what, dtype, &c.dtype, e);
     for (int i = 0; i < count && status == RT_OK; i++) status = kn_conv_operand(arrays[i], c.dtype, &held[i], e);
     if (status == RT_OK) status = rt_array_new(rt_array_device(x), c.dtype, 4, shape, out, e);
-    if (status == RT_OK) status = compute(&c, &held[0], &held[1], bias ? &held[2] : NULL, out, e);
+    if (status == RT_OK) status = compute(&c, &held[0], &held[1], f->bias ? &held[2] : NULL, out, e);
     if (status == RT_OK) status = kn_conv_result(out, dtype, e);
     if (status != RT_OK) rt_array_release(out);
     for (int i = 0; i < 3; i++) rt_array_release(&held[i]);

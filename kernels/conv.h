@@ -11,13 +11,18 @@ struct kn_window {
     int64_t places[2];                                  /* windows along each axis: sizes of the result */
 };
 
-/* out (N, O, places) = the sums over windows of x (N, C, H, W) times w (O, C / groups, size), plus bias (O) unless that
- * is NULL. Channels are in `groups` equal parts; filters of one part see the channels of theirs. Floats in the dtype of
- * x * w, the 16-bit ones computed in float32. out is new and contiguous. RT_INVALID for dtypes other than floats;
- * `what` begins messages. The sizes fit each other: that is the caller's to see to. */
-enum rt_status kn_conv(const char *what, const struct rt_array *x, const struct rt_array *w,
-                       const struct rt_array *bias, const struct kn_window *window, int64_t groups,
-                       struct rt_array *out, struct rt_error *e);
+/* Images and the filters that they are convolved with. Borrowed. */
+struct kn_filtered {
+    const char *what;                    /* begins messages */
+    const struct rt_array *x, *w, *bias; /* bias NULL: none */
+    int64_t groups;                      /* equal parts of the channels; filters of one see the channels of theirs */
+};
+
+/* out (N, O, places) = the sums over windows of x (N, C, H, W) times w (O, C / groups, size), plus bias (O). Floats in
+ * the dtype of x * w, the 16-bit ones computed in float32. out is new and contiguous. RT_INVALID for dtypes other than
+ * floats. The sizes fit each other: that is the caller's to see to. */
+enum rt_status kn_conv(const struct kn_filtered *f, const struct kn_window *window, struct rt_array *out,
+                       struct rt_error *e);
 
 /* Sums of products of whole numbers, which wrap: whether there is a way for x, and of the vector x with the vector w of
  * its dtype moved along it, `before` elements in front of x first, to so many places. out is new, contiguous and of the
@@ -31,6 +36,11 @@ enum kn_pooling { KN_POOL_MAX, KN_POOL_MEAN };
  * Floats as above. */
 enum rt_status kn_pool(const char *what, enum kn_pooling which, const struct rt_array *x,
                        const struct kn_window *window, struct rt_array *out, struct rt_error *e);
+
+/* Elements [first, last) of an axis. */
+struct kn_span {
+    int64_t first, last;
+};
 
 /* For the files of kernels/: a convolution of contiguous arrays of float32 or float64; on the host with few filters and
  * without a bias also of whole numbers of 32 or 64 bits. */

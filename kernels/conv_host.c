@@ -19,14 +19,13 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* The places i in [begin, end) whose element i * stride + shift lies in [0, n), as [*first, *last). */
-static void inside(int64_t begin, int64_t end, int64_t stride, int64_t shift, int64_t n, int64_t *first, int64_t *last)
+/* The places i of some whose element i * stride + shift lies in [0, n). */
+static struct kn_span inside(struct kn_span some, int64_t stride, int64_t shift, int64_t n)
 {
-    int64_t low = shift < 0 ? (-shift + stride - 1) / stride : 0;
-    int64_t high = shift >= n ? 0 : (n - 1 - shift) / stride + 1;
-    *first = low < begin ? begin : least(low, end);
-    *last = high > end ? end : high;
-    if (*last < *first) *last = *first;
+    const int64_t low = shift < 0 ? (-shift + stride - 1) / stride : 0,
+                  high = shift >= n ? 0 : (n - 1 - shift) / stride + 1,
+                  first = low < some.first ? some.first : least(low, some.last), last = least(high, some.last);
+    return (struct kn_span){first, last < first ? first : last};
 }
 
 /* ---- rows from rows ---- */
@@ -96,27 +95,24 @@ static const struct {
 #undef ROW
 };
 
-/* One row of x, at `from`, times one row of a filter, at `w`: the products of elements [begin, end) of the result's
- * row. */
-static void add_products(const struct rows_job *j, const char *from, const char *w, int64_t begin, int64_t end,
-                         char *to)
+/* One row of x, at `from`, times one row of a filter, at `w`: the products of some elements of the result's row. */
+static void add_products(const struct rows_job *j, const char *from, const char *w, struct kn_span some, char *to)
 {
     const struct kn_window *v = &j->c->window;
-    int64_t size = rt_dtypes[j->c->dtype].size, width = j->c->in[1], stride = v->stride[1], first[4], last[4];
+    int64_t size = rt_dtypes[j->c->dtype].size, width = j->c->in[1], stride = v->stride[1];
+    struct kn_span of[4]; /* a tap's */
     for (int64_t kw = 0, taps; kw < v->size[1]; kw += taps) {
         int64_t shift = kw * v->dilation[1] - v->before[1];
         taps = stride == 1 && kw + 4 <= v->size[1] ? 4 : 1;
-        for (int t = 0; t < taps; t++)
-            inside(begin, end, stride, shift + t * v->dilation[1], width, &first[t], &last[t]);
+        for (int t = 0; t < taps; t++) of[t] = inside(some, stride, shift + t * v->dilation[1], width);
         /* All four have what the first does not lack in front and the last does not lack behind. */
-        int64_t low = first[0], high = last[taps - 1] > low ? last[taps - 1] : low;
+        int64_t low = of[0].first, high = of[taps - 1].last > low ? of[taps - 1].last : low;
         for (int t = 0; t < taps && taps == 4; t++) {
-            int64_t s = shift + t * v->dilation[1], front = least(low, last[t]),
-                    back = high > first[t] ? high : first[t];
-            if (first[t] < front)
-                j->add(to + first[t] * size, from + (first[t] + s) * size, 1, w + (kw + t) * size, front - first[t]);
-            if (back < last[t])
-                j->add(to + back * size, from + (back + s) * size, 1, w + (kw + t) * size, last[t] - back);
+            const int64_t s = shift + t * v->dilation[1], first = of[t].first, last = of[t].last,
+                          front = least(low, last), back = high > first ? high : first;
+            if (first < front)
+                j->add(to + first * size, from + (first + s) * size, 1, w + (kw + t) * size, front - first);
+            if (back < last) j->add(to + back * size, from + (back + s) * size, 1, w + (kw + t) * size, last - back);
         }
         if (low >= high) continue;
         if (taps == 4)
@@ -126,17 +122,19 @@ static void add_products(const struct rows_job *j, const char *from, const char 
     }
 }
 
-/* Elements [begin, end) of a row of the result, which begins at `to`. */
-static void sum_row(const struct rows_job *j, int64_t image, int64_t filter, int64_t row, int64_t begin, int64_t end,
-                    char *to)
+/* Some elements of a line of the result: of a row, of what a filter makes of an image. */
+static void sum_line(const struct rows_job *j, int64_t line, struct kn_span some)
 {
     const struct kn_conv *c = j->c;
     const struct kn_window *v = &c->window;
+    const int64_t filters = c->groups * c->filters, row = line % v->places[0], filter = line / v->places[0] % filters,
+                  image = line / v->places[0] / filters;
     int64_t size = rt_dtypes[c->dtype].size, group = filter / c->filters, plane = c->in[0] * c->in[1];
     const char *x = (const char *)c->x + (image * c->groups + group) * c->channels * plane * size;
     const char *w = (const char *)c->w + filter * c->depth * size;
-    if (!c->bias) memset(to + begin * size, 0, (size_t)((end - begin) * size));
-    for (int64_t i = begin; c->bias && i < end; i++)
+    char *to = (char *)c->out + line * v->places[1] * size;
+    if (!c->bias) memset(to + some.first * size, 0, (size_t)((some.last - some.first) * size));
+    for (int64_t i = some.first; c->bias && i < some.last; i++)
         if (c->dtype == RT_FLOAT32)
             ((float *)(void *)to)[i] = ((const float *)c->bias)[filter];
         else
@@ -144,21 +142,17 @@ static void sum_row(const struct rows_job *j, int64_t image, int64_t filter, int
     for (int64_t channel = 0; channel < c->channels; channel++)
         for (int64_t kh = 0; kh < v->size[0]; kh++, w += v->size[1] * size) {
             int64_t h = row * v->stride[0] - v->before[0] + kh * v->dilation[0];
-            if (h >= 0 && h < c->in[0]) add_products(j, x + (channel * plane + h * c->in[1]) * size, w, begin, end, to);
+            if (h >= 0 && h < c->in[0]) add_products(j, x + (channel * plane + h * c->in[1]) * size, w, some, to);
         }
 }
 
 static void sum_rows(void *context, size_t begin, size_t end, int worker)
 {
     const struct rows_job *j = context;
-    const struct kn_conv *c = j->c;
-    int64_t filters = c->groups * c->filters, height = c->window.places[0], width = c->window.places[1];
     (void)worker;
     for (size_t item = begin; item < end && !rt_interrupted(); item++) {
-        int64_t chunk = (int64_t)item % j->chunks, line = (int64_t)item / j->chunks, row = line % height;
-        int64_t filter = line / height % filters, image = line / height / filters;
-        char *to = (char *)c->out + line * width * rt_dtypes[c->dtype].size;
-        sum_row(j, image, filter, row, chunk * CHUNK, least(width, (chunk + 1) * CHUNK), to);
+        const int64_t chunk = (int64_t)item % j->chunks, past = least(j->c->window.places[1], (chunk + 1) * CHUNK);
+        sum_line(j, (int64_t)item / j->chunks, (struct kn_span){chunk * CHUNK, past});
     }
 }
 
@@ -197,17 +191,19 @@ struct block_job {
 UNFOLD_ROW(unfold_f32, float)
 UNFOLD_ROW(unfold_f64, double)
 
-/* What product k of the sums of pixels [begin, end) multiplies, one element a pixel. */
-static void unfold(const struct kn_conv *c, const char *x, int64_t k, int64_t begin, int64_t end, char *to)
+/* What product k of the sums of some pixels multiplies, one element a pixel. */
+static void unfold(const struct kn_conv *c, const char *x, int64_t k, struct kn_span some, char *to)
 {
     const struct kn_window *v = &c->window;
     int64_t size = rt_dtypes[c->dtype].size, width = v->places[1];
     int64_t channel = k / (v->size[0] * v->size[1]), kh = k / v->size[1] % v->size[0], kw = k % v->size[1];
     int64_t shift = kw * v->dilation[1] - v->before[1];
-    for (int64_t pixel = begin; pixel < end;) {
-        int64_t row = pixel / width, left = pixel % width, right = least(width, left + end - pixel), first, last;
+    for (int64_t pixel = some.first; pixel < some.last;) {
+        int64_t row = pixel / width, left = pixel % width, right = least(width, left + some.last - pixel);
         int64_t h = row * v->stride[0] - v->before[0] + kh * v->dilation[0];
-        inside(left, right, v->stride[1], shift, h >= 0 && h < c->in[0] ? c->in[1] : 0, &first, &last);
+        const struct kn_span there =
+            inside((struct kn_span){left, right}, v->stride[1], shift, h >= 0 && h < c->in[0] ? c->in[1] : 0);
+        const int64_t first = there.first, last = there.last;
         const char *from = x;
         if (first < last) from += ((channel * c->in[0] + h) * c->in[1] + first * v->stride[1] + shift) * size;
         if (c->dtype == RT_FLOAT32)
@@ -239,23 +235,26 @@ static void fill_bias(const struct kn_conv *c, int64_t filter, int64_t rows, cha
                 ((double *)(void *)to)[r * c->pixels + i] = ((const double *)c->bias)[filter + r];
 }
 
-/* One block: the given filters of a group over the pixels [begin, end) of an image. */
-static void sum_block(const struct block_job *j, int64_t image, int64_t group, int64_t filter, int64_t rows,
-                      int64_t begin, int64_t end, char *columns)
+/* One block: some filters of a group over some pixels of an image. */
+static void sum_block(const struct block_job *j, int64_t item, char *columns)
 {
     const struct kn_conv *c = j->c;
-    int64_t size = rt_dtypes[c->dtype].size, n = end - begin, plane = c->in[0] * c->in[1];
+    const int64_t filter = item % j->row_pieces * j->rows, rows = least(j->rows, c->filters - filter),
+                  block = item / j->row_pieces % j->images, group = item / j->row_pieces / j->images % c->groups,
+                  image = item / j->row_pieces / j->images / c->groups;
+    const struct kn_span some = {block * j->pixels, least(c->pixels, (block + 1) * j->pixels)};
+    int64_t size = rt_dtypes[c->dtype].size, n = some.last - some.first, plane = c->in[0] * c->in[1];
     const char *x = (const char *)c->x + (image * c->groups + group) * c->channels * plane * size;
     int64_t all = group * c->filters + filter;
-    char *out = (char *)c->out + ((image * c->groups * c->filters + all) * c->pixels + begin) * size;
+    char *out = (char *)c->out + ((image * c->groups * c->filters + all) * c->pixels + some.first) * size;
     bool flat = is_flat(c);
     if (c->bias) fill_bias(c, all, rows, out, n);
     for (int64_t k = 0; k < c->depth; k += DEPTH) {
         int64_t depth = least(DEPTH, c->depth - k), leading = flat ? plane : n;
-        const char *from = flat ? x + (k * plane + begin) * size : columns;
+        const char *from = flat ? x + (k * plane + some.first) * size : columns;
         const char *w = (const char *)c->w + (all * c->depth + k) * size;
         double beta = c->bias || k > 0;
-        for (int64_t i = 0; i < depth && !flat; i++) unfold(c, x, k + i, begin, end, columns + i * n * size);
+        for (int64_t i = 0; i < depth && !flat; i++) unfold(c, x, k + i, some, columns + i * n * size);
         if (c->dtype == RT_FLOAT32)
             ((kn_sgemm *)j->gemm)(KN_BLAS_ROW_MAJOR, KN_BLAS_PLAIN, KN_BLAS_PLAIN, (int)rows, (int)n, (int)depth, 1,
                                   (const float *)(const void *)w, (int)c->depth, (const float *)(const void *)from,
@@ -270,14 +269,8 @@ static void sum_block(const struct block_job *j, int64_t image, int64_t group, i
 static void sum_blocks(void *context, size_t begin, size_t end, int worker)
 {
     const struct block_job *j = context;
-    const struct kn_conv *c = j->c;
-    char *columns = j->scratch + (int64_t)worker * DEPTH * PIXELS * rt_dtypes[c->dtype].size;
-    for (size_t item = begin; item < end && !rt_interrupted(); item++) {
-        int64_t i = (int64_t)item, filter = i % j->row_pieces * j->rows, block = i / j->row_pieces % j->images;
-        int64_t group = i / j->row_pieces / j->images % c->groups, image = i / j->row_pieces / j->images / c->groups;
-        sum_block(j, image, group, filter, least(j->rows, c->filters - filter), block * j->pixels,
-                  least(c->pixels, (block + 1) * j->pixels), columns);
-    }
+    char *columns = j->scratch + (int64_t)worker * DEPTH * PIXELS * rt_dtypes[j->c->dtype].size;
+    for (size_t item = begin; item < end && !rt_interrupted(); item++) sum_block(j, (int64_t)item, columns);
 }
 
 /* False when BLAS cannot, for want of it or for its 32-bit sizes. */

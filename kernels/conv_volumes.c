@@ -76,20 +76,21 @@ static enum rt_status reorder(struct rt_array *a, int ndim, const int64_t *shape
     return status;
 }
 
-enum rt_status kn_conv3d(const char *what, const struct rt_array *x, const struct rt_array *w,
-                         const struct rt_array *bias, const struct kn_volume *v, int64_t groups, struct rt_array *out,
+enum rt_status kn_conv3d(const struct kn_filtered *f, const struct kn_volume *v, struct rt_array *out,
                          struct rt_error *e)
 {
+    const struct rt_array *x = f->x, *w = f->w;
     const struct kn_window planes = planes_of(v);
     const int64_t filters = w->shape[0];
     struct rt_array flat = {0}, filter = {0};
+    const struct kn_filtered images = {f->what, &flat, &filter, f->bias, f->groups};
     memset(out, 0, sizeof *out);
     enum rt_status status = rt_array_alive(x, e);
     if (status == RT_OK) status = unfold_depth(x, v, &flat, e);
     if (status == RT_OK) rt_array_share(w, &filter);
     if (status == RT_OK)
         status = lay_out(&filter, 4, (int64_t[]){filters, w->shape[1] * w->shape[2], w->shape[3], w->shape[4]}, e);
-    if (status == RT_OK) status = kn_conv(what, &flat, &filter, bias, &planes, groups, out, e);
+    if (status == RT_OK) status = kn_conv(&images, &planes, out, e);
     if (status == RT_OK)
         status = reorder(out, 5, (int64_t[]){x->shape[0], v->places[0], filters, planes.places[0], planes.places[1]},
                          (const int[]){0, 2, 1, 3, 4}, e);
@@ -128,13 +129,11 @@ enum rt_status kn_pool3d(const char *what, enum kn_pooling which, const struct r
     return status;
 }
 
-/* Which elements of an axis of x come to lie in the buffer of so many: [*first, *last), the first at *at. */
-static void spread(int64_t n, int64_t stride, int64_t start, int64_t room, int64_t *first, int64_t *last, int64_t *at)
+/* Which elements of an axis of n come to lie in a buffer of `room`, `stride` apart from `start` on: [first, last). */
+static struct kn_span spread(int64_t n, int64_t stride, int64_t start, int64_t room)
 {
-    *first = start < 0 ? (-start + stride - 1) / stride : 0;
-    *last = room > start ? (room - 1 - start) / stride + 1 : 0;
-    if (*last > n) *last = n;
-    *at = start + *first * stride;
+    const int64_t last = room > start ? (room - 1 - start) / stride + 1 : 0;
+    return (struct kn_span){start < 0 ? (-start + stride - 1) / stride : 0, last < n ? last : n};
 }
 
 /* x with stride - 1 zeros between its elements and `start` in front, along height and width. */
@@ -149,12 +148,12 @@ static enum rt_status spread_out(const struct rt_array *x, const struct kn_windo
     enum rt_status status = rt_array_new(rt_array_device(x), x->dtype, 4, shape, out, e);
     if (status == RT_OK) status = kn_fill(out, &(struct kn_operand){.i = 0}, e);
     for (int i = 0; i < 2 && status == RT_OK && some; i++) {
-        int64_t first, last, at;
-        spread(x->shape[2 + i], v->stride[i], start[i], shape[2 + i], &first, &last, &at);
-        some = first < last;
+        const struct kn_span s = spread(x->shape[2 + i], v->stride[i], start[i], shape[2 + i]);
+        const int64_t at = start[i] + s.first * v->stride[i], count = s.last - s.first;
+        some = count > 0;
         if (!some) break;
-        status = rt_array_slice(read, 2 + i, first, last - first, 1, &from[i], e);
-        if (status == RT_OK) status = rt_array_slice(write, 2 + i, at, last - first, v->stride[i], &to[i], e);
+        status = rt_array_slice(read, 2 + i, s.first, count, 1, &from[i], e);
+        if (status == RT_OK) status = rt_array_slice(write, 2 + i, at, count, v->stride[i], &to[i], e);
         read = &from[i];
         write = &to[i];
     }
@@ -181,12 +180,12 @@ static enum rt_status turn_filters(const struct rt_array *w, int64_t groups, str
     return lay_out(out, 4, (int64_t[]){groups * o, c, h, l}, e);
 }
 
-enum rt_status kn_conv_transpose(const char *what, const struct rt_array *x, const struct rt_array *w,
-                                 const struct rt_array *bias, const struct kn_window *window, int64_t groups,
-                                 struct rt_array *out, struct rt_error *e)
+enum rt_status kn_conv_transpose(const struct kn_filtered *f, const struct kn_window *window, struct rt_array *out,
+                                 struct rt_error *e)
 {
     struct kn_window plain = *window;
     struct rt_array wide = {0}, filter = {0};
+    const struct kn_filtered turned = {f->what, &wide, &filter, f->bias, f->groups};
     int64_t start[2];
     for (int i = 0; i < 2; i++) {
         start[i] = window->dilation[i] * (window->size[i] - 1) - window->before[i];
@@ -194,10 +193,10 @@ enum rt_status kn_conv_transpose(const char *what, const struct rt_array *x, con
         plain.before[i] = 0;
     }
     memset(out, 0, sizeof *out);
-    enum rt_status status = rt_array_alive(x, e);
-    if (status == RT_OK) status = spread_out(x, window, start, &wide, e);
-    if (status == RT_OK) status = turn_filters(w, groups, &filter, e);
-    if (status == RT_OK) status = kn_conv(what, &wide, &filter, bias, &plain, groups, out, e);
+    enum rt_status status = rt_array_alive(f->x, e);
+    if (status == RT_OK) status = spread_out(f->x, window, start, &wide, e);
+    if (status == RT_OK) status = turn_filters(f->w, f->groups, &filter, e);
+    if (status == RT_OK) status = kn_conv(&turned, &plain, out, e);
     rt_array_release(&wide);
     rt_array_release(&filter);
     return status;

@@ -11,9 +11,8 @@ struct kn_volume {
 };
 
 /* out (N, O, places) of x (N, C, D, H, W), w (O, C / groups, size) and bias (O) or NULL: as kn_conv. */
-enum rt_status kn_conv3d(const char *what, const struct rt_array *x, const struct rt_array *w,
-                         const struct rt_array *bias, const struct kn_volume *volume, int64_t groups,
-                         struct rt_array *out, struct rt_error *e);
+enum rt_status kn_conv3d(const struct kn_filtered *f, const struct kn_volume *volume, struct rt_array *out,
+                         struct rt_error *e);
 /* out (N, C, places): as kn_pool. */
 enum rt_status kn_pool3d(const char *what, enum kn_pooling which, const struct rt_array *x,
                          const struct kn_volume *volume, struct rt_array *out, struct rt_error *e);
@@ -22,8 +21,7 @@ enum rt_status kn_pool3d(const char *what, enum kn_pooling which, const struct r
  * stride, of which `before` elements in front are left out; plus bias (O) unless that is NULL. What kn_conv's
  * derivative by x is. `places` is at most (H - 1) stride + dilation (size - 1) + 1, or more by what is then zeros and
  * the bias. */
-enum rt_status kn_conv_transpose(const char *what, const struct rt_array *x, const struct rt_array *w,
-                                 const struct rt_array *bias, const struct kn_window *window, int64_t groups,
-                                 struct rt_array *out, struct rt_error *e);
+enum rt_status kn_conv_transpose(const struct kn_filtered *f, const struct kn_window *window, struct rt_array *out,
+                                 struct rt_error *e);
 
 #endif

@@ -241,7 +241,8 @@ static int conv(lua_State *L, const char *what, int dims)
     if (o.bias) bias = lg_conv_bias(L, o.bias, what, w->shape[0]);
     place_windows(L, &o, x, &images);
     struct rt_array *out = lg_new_array(L);
-    lg_check(L, kn_conv(what, &images, &filters, bias, &o.window, o.groups, out, lg_error_box(L)));
+    lg_check(L,
+             kn_conv(&(struct kn_filtered){what, &images, &filters, bias, o.groups}, &o.window, out, lg_error_box(L)));
     as_given(out, x, dims);
     return 1;
 }

@@ -141,7 +141,7 @@ static int conv3d(lua_State *L)
                           o.groups > 1 ? "s" : "");
     struct kn_volume v = place_windows(L, &o, &volumes);
     struct rt_array *out = lg_new_array(L);
-    lg_check(L, kn_conv3d(o.what, &volumes, w, bias, &v, o.groups, out, lg_error_box(L)));
+    lg_check(L, kn_conv3d(&(struct kn_filtered){o.what, &volumes, w, bias, o.groups}, &v, out, lg_error_box(L)));
     as_given(out, x, 3);
     return 1;
 }
@@ -239,7 +239,8 @@ static int conv_transpose(lua_State *L, const char *what, int dims)
                           (LUAI_UACINT)o.groups);
     struct kn_window v = result_window(L, &o, &images);
     struct rt_array *out = lg_new_array(L);
-    lg_check(L, kn_conv_transpose(what, &images, &filters, bias, &v, o.groups, out, lg_error_box(L)));
+    lg_check(
+        L, kn_conv_transpose(&(struct kn_filtered){what, &images, &filters, bias, o.groups}, &v, out, lg_error_box(L)));
     as_given(out, x, dims);
     return 1;
 }

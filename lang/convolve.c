@@ -80,7 +80,7 @@ static void push_sums(lua_State *L, const char *what, const struct rt_array *x, 
     }
     struct kn_window v = {{1, w->shape[0]}, {1, 1}, {0, before}, {1, 1}, {1, places}};
     struct rt_array line = as_image(held[0]), filter = as_image(held[1]), *out = lg_new_array(L); /* borrowed */
-    lg_check(L, kn_conv(what, &line, &filter, NULL, &v, 1, out, e));
+    lg_check(L, kn_conv(&(struct kn_filtered){what, &line, &filter, NULL, 1}, &v, out, e));
     out->ndim = 1;
     out->shape[0] = out->shape[3];
     out->strides[0] = 1;

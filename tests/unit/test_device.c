@@ -97,7 +97,7 @@ TEST(transfers_between_gpus_and_the_others)
     struct rt_device *gpu = open_stand_in(), *simt = rt_device_open("simt", &e), *cpu = rt_device_open("cpu", &e);
     struct rt_device second = *gpu; /* the stand-in has one GPU alone */
     struct rt_device *all[] = {gpu, &second, simt, cpu};
-    enum { N = 5000001 }; /* 20 MB and a little: more than one piece of a copy through host memory */
+    enum { N = 5000001 };        /* 20 MB and a little: more than one piece of a copy through host memory */
     second.pool = rt_pool_new(); /* else it would be given memory of the first one */
     snprintf(second.name, sizeof second.name, "cuda:1");
     int64_t shape = N;
