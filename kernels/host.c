@@ -186,19 +186,26 @@ static int64_t offset_of(const struct kn_space *s, int leaf, const int64_t *coor
     return offset;
 }
 
-/* n elements of memory, `stride` apart, to or from a block of the plan. */
-static void move(const struct kn_plan *plan, enum rt_dtype t, char *memory, ptrdiff_t stride, char *block, size_t n,
-                 bool storing)
+/* Elements of a leaf, or of the output, on their way between memory and blocks of the plan. */
+struct traffic {
+    const struct kn_plan *plan;
+    enum rt_dtype dtype;
+    ptrdiff_t stride; /* of the last axis in memory */
+    bool storing;     /* from a block to memory */
+};
+
+static void move(const struct traffic *f, char *memory, char *block, size_t n)
 {
-    const struct kn_loops *l = plan->loops;
-    const bool as_stored = plan->narrow || (kn_class_exact(t) && t != RT_BOOL);
+    const struct kn_loops *l = f->plan->loops;
+    const enum rt_dtype t = f->dtype;
+    const bool as_stored = f->plan->narrow || (kn_class_exact(t) && t != RT_BOOL);
     int width = __builtin_ctz((unsigned)rt_dtypes[t].size);
-    if (!storing && stride == 0)
-        spread_over(plan, t, block, memory, n);
-    else if (storing)
-        (as_stored ? l->narrow->spread[width] : l->store[t])(memory, stride, block, n);
+    if (!f->storing && f->stride == 0)
+        spread_over(f->plan, t, block, memory, n);
+    else if (f->storing)
+        (as_stored ? l->narrow->spread[width] : l->store[t])(memory, f->stride, block, n);
     else
-        (as_stored ? l->narrow->gather[width] : l->load[t])(block, memory, stride, n);
+        (as_stored ? l->narrow->gather[width] : l->load[t])(block, memory, f->stride, n);
 }
 
 /* Rows of n elements, each of one element in memory, `step` bytes apart. */
@@ -215,22 +222,20 @@ REPEAT(32)
 REPEAT(64)
 
 /* Whole rows of n elements, `step` bytes apart in memory, to or from a block, where they lie one behind the other. */
-static void move_rows(const struct kn_plan *plan, enum rt_dtype t, char *memory, int64_t step, ptrdiff_t stride,
-                      char *block, size_t n, size_t rows, bool storing)
+static void move_rows(const struct traffic *f, char *memory, int64_t step, char *block, size_t n, size_t rows)
 {
-    const size_t value = kn_plan_value_size(plan, t), bytes = n * value;
-    const bool same = kn_plan_as_stored(plan, t);
-    if (same && stride == 1 && storing) {
+    const size_t value = kn_plan_value_size(f->plan, f->dtype), bytes = n * value;
+    const bool same = kn_plan_as_stored(f->plan, f->dtype);
+    if (same && f->stride == 1 && f->storing) {
         for (size_t k = 0; k < rows; k++) kn_copy_short(memory + (int64_t)k * step, block + k * bytes, bytes);
-    } else if (same && stride == 1) {
+    } else if (same && f->stride == 1) {
         for (size_t k = 0; k < rows; k++) kn_copy_short(block + k * bytes, memory + (int64_t)k * step, bytes);
-    } else if (same && stride == 0 && !storing && n < FEW && value == 4) {
+    } else if (same && f->stride == 0 && !f->storing && n < FEW && value == 4) {
         repeat_32(block, memory, step, n, rows);
-    } else if (same && stride == 0 && !storing && n < FEW && value == 8) {
+    } else if (same && f->stride == 0 && !f->storing && n < FEW && value == 8) {
         repeat_64(block, memory, step, n, rows);
     } else {
-        for (size_t k = 0; k < rows; k++)
-            move(plan, t, memory + (int64_t)k * step, stride, block + k * bytes, n, storing);
+        for (size_t k = 0; k < rows; k++) move(f, memory + (int64_t)k * step, block + k * bytes, n);
     }
 }
 
@@ -242,6 +247,7 @@ static void transfer(const struct kn_walk *w, int leaf, enum rt_dtype t, char *m
     const size_t element = rt_dtypes[t].size, value = kn_plan_value_size(w->plan, t);
     const int last = s->ndim - 1;
     const size_t row = (size_t)s->shape[last];
+    const struct traffic f = {w->plan, t, s->strides[leaf][last], storing};
     int64_t coordinates[RT_MAX_DIMS];
     memcpy(coordinates, w->coordinates, (size_t)s->ndim * sizeof *coordinates);
     for (size_t done = 0; done < n;) {
@@ -250,14 +256,13 @@ static void transfer(const struct kn_walk *w, int leaf, enum rt_dtype t, char *m
         if (last > 0 && part == row && n - done >= row) {
             const size_t left = (size_t)(s->shape[last - 1] - coordinates[last - 1]), most = (n - done) / row,
                          rows = left < most ? left : most;
-            move_rows(w->plan, t, at, s->strides[leaf][last - 1] * (int64_t)element, s->strides[leaf][last],
-                      block + done * value, row, rows, storing);
+            move_rows(&f, at, s->strides[leaf][last - 1] * (int64_t)element, block + done * value, row, rows);
             coordinates[last - 1] += (int64_t)rows - 1;
             part = rows * row;
             advance_row(s, coordinates, (int64_t)row);
         } else {
             if (part > n - done) part = n - done;
-            move(w->plan, t, at, s->strides[leaf][last], block + done * value, part, storing);
+            move(&f, at, block + done * value, part);
             advance_row(s, coordinates, (int64_t)part);
         }
         done += part;
@@ -320,50 +325,51 @@ static void run_group(const struct kn_walk *w, const struct kn_group *g, void *t
     g->run(inputs, to, count);
 }
 
+/* The values of a node that converts: its argument's own, or those at `to`. */
+static const void *convert(const struct kn_walk *w, const struct kn_node *d, void *to, size_t n)
+{
+    const struct kn_loops *loops = w->plan->loops;
+    const void *from = w->values[d->args[0]];
+    const enum rt_dtype was = w->plan->program->nodes[d->args[0]].dtype;
+    if (w->plan->narrow) {
+        kn_stored_conversion(loops, was, d->dtype)(to, from, n);
+        return to;
+    }
+    if (passes_on(was, d->dtype)) return from;
+    loops->convert[kn_class_of(was)][d->dtype](to, from, n);
+    return to;
+}
+
+/* The n values of a node, whose arguments have theirs; what is computed goes to `out`, or to the node's block for NULL.
+ */
+static const void *node_values(struct kn_walk *w, int i, void *out, size_t n)
+{
+    const struct kn_node *d = &w->plan->program->nodes[i];
+    if (d->kind == KN_NODE_ARRAY) return leaf_values(w, i, n);
+    void *to = out ? out : kn_walk_slot(w, i);
+    if (d->kind == KN_NODE_INDEX) {
+        w->plan->loops->index(to, w->position, n);
+        return to;
+    }
+    const int answer = kn_node_answer(w->plan->program, d);
+    if (answer >= 0) return memset(to, answer, n);
+    const struct kn_group *g = kn_plan_group(w->plan, i);
+    if (!g && d->kind == KN_NODE_CONVERT) return convert(w, d, to, n);
+    if (g)
+        run_group(w, g, to, n);
+    else
+        operate(w, d, to, n);
+    return to;
+}
+
 const void *kn_walk_evaluate(struct kn_walk *w, size_t n, void *out)
 {
-    const struct kn_program *p = w->plan->program;
-    const struct kn_loops *loops = w->plan->loops;
-    for (int i = 0; i < p->count; i++) {
-        const struct kn_node *d = &p->nodes[i];
-        if (!w->plan->used[i] || d->kind == KN_NODE_NUMBER) continue;
-        if (d->kind == KN_NODE_ARRAY) {
-            w->values[i] = leaf_values(w, i, n);
-            continue;
-        }
-        if (d->kind == KN_NODE_INDEX) {
-            loops->index(kn_walk_slot(w, i), w->position, n);
-            w->values[i] = kn_walk_slot(w, i);
-            continue;
-        }
-        void *to = out && i == p->count - 1 ? out : kn_walk_slot(w, i);
-        const int answer = kn_node_answer(p, d);
-        if (answer >= 0) {
-            memset(to, answer, n);
-            w->values[i] = to;
-            continue;
-        }
-        const struct kn_group *g = kn_plan_group(w->plan, i);
-        if (g) {
-            run_group(w, g, to, n);
-            w->values[i] = to;
-            continue;
-        }
-        const void *a = w->values[d->args[0]];
-        enum rt_dtype from = p->nodes[d->args[0]].dtype;
-        if (d->kind == KN_NODE_CONVERT && !w->plan->narrow && passes_on(from, d->dtype)) {
-            w->values[i] = a;
-            continue;
-        }
-        if (d->kind == KN_NODE_CONVERT && w->plan->narrow)
-            kn_stored_conversion(loops, from, d->dtype)(to, a, n);
-        else if (d->kind == KN_NODE_CONVERT)
-            loops->convert[kn_class_of(from)][d->dtype](to, a, n);
-        else
-            operate(w, d, to, n);
-        w->values[i] = to;
+    const int last = w->plan->program->count - 1;
+    for (int i = 0; i <= last; i++) {
+        if (!w->plan->used[i] || w->plan->program->nodes[i].kind == KN_NODE_NUMBER) continue;
+        w->values[i] = node_values(w, i, i == last ? out : NULL, n);
     }
-    return w->values[p->count - 1];
+    return w->values[last];
 }
 
 /* The leaves' next blocks, which are read while the block before them is written. */
