@@ -57,22 +57,30 @@ static int find_before(int ndim, const int64_t *shape, int count, const int64_t 
     return found;
 }
 
-/* Joins the elements of a row, which begins at `begin`, with those before them. What is joined already by the elements
- * to the left of both is passed over. */
-static void join_row(const bool *mask, int32_t *labels, int64_t begin, int64_t n, int last, bool left,
-                     const struct before *before, int count)
+/* A row of elements, and which neighbours they have before them. */
+struct row {
+    int64_t begin, length;
+    int axis;                    /* that it lies along: the last one */
+    bool left;                   /* the one beside an element is a neighbour */
+    const struct before *before; /* the others, `count` of them */
+    int count;
+};
+
+/* Joins the elements of a row with those before them. What is joined already by the elements to the left of both is
+ * passed over. */
+static void join_row(const bool *mask, int32_t *labels, const struct row *row)
 {
-    for (int64_t i = 0; i < n; i++) {
-        const int64_t p = begin + i;
+    for (int64_t i = 0; i < row->length; i++) {
+        const int64_t p = row->begin + i;
         if (!mask[p]) {
             labels[p] = 0;
             continue;
         }
-        const bool beside = left && i > 0 && mask[p - 1];
+        const bool beside = row->left && i > 0 && mask[p - 1];
         labels[p] = beside ? labels[p - 1] : (int32_t)p + 1;
-        for (int k = 0; k < count; k++) {
-            const int64_t to = i + before[k].step[last], q = p + before[k].away;
-            if (to < 0 || to >= n || !mask[q] || (beside && to > 0 && mask[q - 1])) continue;
+        for (int k = 0; k < row->count; k++) {
+            const int64_t to = i + row->before[k].step[row->axis], q = p + row->before[k].away;
+            if (to < 0 || to >= row->length || !mask[q] || (beside && to > 0 && mask[q - 1])) continue;
             join(labels, (int32_t)p, (int32_t)q);
         }
     }
@@ -97,7 +105,7 @@ int32_t kn_label(const bool *mask, int ndim, const int64_t *shape, int count, co
             }
             if (there) here[inside++] = all[k];
         }
-        join_row(mask, labels, begin, n, ndim - 1, left, here, inside);
+        join_row(mask, labels, &(struct row){begin, n, ndim - 1, left, here, inside});
         for (int i = ndim - 2; i >= 0 && ++at[i] == shape[i]; i--) at[i] = 0;
     }
     for (int32_t p = 0; p < size; p++) /* what an element leads to comes before it, and has its number then */

@@ -196,22 +196,22 @@ static enum rt_status sort_rows(struct kn_csr *a, struct rt_error *e)
     return RT_OK;
 }
 
-enum rt_status kn_csr_make(int64_t rows, int64_t columns, const struct rt_array *data, const struct rt_array *indices,
-                           const struct rt_array *starts, int64_t base, struct kn_csr *out, struct rt_error *e)
+enum rt_status kn_csr_make(const struct kn_csr_parts *p, struct kn_csr *out, struct rt_error *e)
 {
     enum rt_dtype dtype = RT_FLOAT32;
+    const struct rt_array *data = p->data;
     int64_t count = data->ndim == 1 ? data->shape[0] : 0;
     struct rt_device *d = rt_array_device(data);
     int32_t *places = NULL;
     memset(out, 0, sizeof *out);
-    enum rt_status status = check_size(rows, columns, e);
+    enum rt_status status = check_size(p->rows, p->columns, e);
     if (status == RT_OK) status = check_list(data, "data", false, count, e);
-    if (status == RT_OK) status = check_list(indices, "indices", true, count, e);
-    if (status == RT_OK) status = check_list(starts, "indptr", true, rows + 1, e);
+    if (status == RT_OK) status = check_list(p->indices, "indices", true, count, e);
+    if (status == RT_OK) status = check_list(p->places, "indptr", true, p->rows + 1, e);
     if (status == RT_OK) status = kn_csr_dtype(data->dtype, &dtype, e);
-    if (status == RT_OK) status = kn_csr_new(d, dtype, rows, columns, count, out, e);
-    if (status == RT_OK) status = read_starts(starts, base, count, rt_array_host(&out->starts), e);
-    if (status == RT_OK) status = read_places(indices, "indices", base, columns, "columns", &places, e);
+    if (status == RT_OK) status = kn_csr_new(d, dtype, p->rows, p->columns, count, out, e);
+    if (status == RT_OK) status = read_starts(p->places, p->base, count, rt_array_host(&out->starts), e);
+    if (status == RT_OK) status = read_places(p->indices, "indices", p->base, p->columns, "columns", &places, e);
     if (status == RT_OK && count > 0) memcpy(rt_array_host(&out->indices), places, (size_t)count * sizeof *places);
     free(places);
     if (status == RT_OK) {
@@ -226,26 +226,26 @@ enum rt_status kn_csr_make(int64_t rows, int64_t columns, const struct rt_array 
     return status;
 }
 
-enum rt_status kn_csr_from_triples(int64_t rows, int64_t columns, const struct rt_array *data,
-                                   const struct rt_array *row, const struct rt_array *column, int64_t base,
-                                   struct kn_csr *out, struct rt_error *e)
+enum rt_status kn_csr_from_triples(const struct kn_csr_parts *p, struct kn_csr *out, struct rt_error *e)
 {
     enum rt_dtype dtype = RT_FLOAT32;
+    const struct rt_array *data = p->data;
     int64_t count = data->ndim == 1 ? data->shape[0] : 0;
     struct rt_array values = {0};
     int32_t *r = NULL, *c = NULL;
     struct rt_device *cpu = rt_device_open("cpu", e);
     memset(out, 0, sizeof *out);
     if (!cpu) return RT_MISSING;
-    enum rt_status status = check_size(rows, columns, e);
+    enum rt_status status = check_size(p->rows, p->columns, e);
     if (status == RT_OK) status = check_list(data, "data", false, count, e);
-    if (status == RT_OK) status = check_list(row, "rows", true, count, e);
-    if (status == RT_OK) status = check_list(column, "columns", true, count, e);
+    if (status == RT_OK) status = check_list(p->places, "rows", true, count, e);
+    if (status == RT_OK) status = check_list(p->indices, "columns", true, count, e);
     if (status == RT_OK) status = kn_csr_dtype(data->dtype, &dtype, e);
     if (status == RT_OK) status = bring(data, dtype, cpu, &values, e);
-    if (status == RT_OK) status = read_places(row, "rows", base, rows, "rows", &r, e);
-    if (status == RT_OK) status = read_places(column, "columns", base, columns, "columns", &c, e);
-    const struct kn_triples t = {rows, columns, count, dtype, r, c, status == RT_OK ? rt_array_host(&values) : NULL};
+    if (status == RT_OK) status = read_places(p->places, "rows", p->base, p->rows, "rows", &r, e);
+    if (status == RT_OK) status = read_places(p->indices, "columns", p->base, p->columns, "columns", &c, e);
+    const void *elements = status == RT_OK ? rt_array_host(&values) : NULL;
+    const struct kn_triples t = {p->rows, p->columns, count, dtype, r, c, elements};
     if (status == RT_OK) status = kn_csr_sort(&t, rt_array_device(data), out, e);
     if (status == RT_OK) status = kn_csr_settle(out, rt_array_device(data), e);
     if (status != RT_OK) kn_csr_release(out);

@@ -22,14 +22,21 @@ static inline struct rt_device *kn_csr_device(const struct kn_csr *a)
 /* The dtype that elements of another have in a sparse matrix: as in a division. RT_INVALID where there is none. */
 enum rt_status kn_csr_dtype(enum rt_dtype t, enum rt_dtype *out, struct rt_error *e);
 
-/* A matrix from its parts, which may be on any devices and of any integer dtypes; it is on the device of data. Columns
- * and starts count from `base`, in messages too. Rows are sorted and elements of one place added where need be. */
-enum rt_status kn_csr_make(int64_t rows, int64_t columns, const struct rt_array *data, const struct rt_array *indices,
-                           const struct rt_array *starts, int64_t base, struct kn_csr *out, struct rt_error *e);
+/* What a matrix is made of: its elements and where each is. Arrays may be on any devices, those of places are of any
+ * integer dtypes. Borrowed. */
+struct kn_csr_parts {
+    int64_t rows, columns;
+    int64_t base; /* what all places count from, in messages too */
+    const struct rt_array *data;
+    const struct rt_array *indices; /* the column of each element */
+    const struct rt_array
+        *places; /* where each row starts in these, and the last one ends; of triples each element's row */
+};
+/* A matrix from compressed rows, on the device of data. Rows are sorted and elements of one place added where need be.
+ */
+enum rt_status kn_csr_make(const struct kn_csr_parts *p, struct kn_csr *out, struct rt_error *e);
 /* The same from a row and a column for each element. */
-enum rt_status kn_csr_from_triples(int64_t rows, int64_t columns, const struct rt_array *data,
-                                   const struct rt_array *row, const struct rt_array *column, int64_t base,
-                                   struct kn_csr *out, struct rt_error *e);
+enum rt_status kn_csr_from_triples(const struct kn_csr_parts *p, struct kn_csr *out, struct rt_error *e);
 /* The elements of a matrix that are not 0. NaN is none of the zeros. */
 enum rt_status kn_csr_from_dense(const struct rt_array *x, struct kn_csr *out, struct rt_error *e);
 enum rt_status kn_csr_to_dense(const struct kn_csr *a, struct rt_array *out, struct rt_error *e);

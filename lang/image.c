@@ -252,13 +252,13 @@ static void push_png(lua_State *L, const struct picture *p)
 {
     struct encoding e;
     int64_t longer = p->rows > p->columns ? p->rows : p->columns, times = (LEAST_PIXELS + longer - 1) / longer;
-    const unsigned char *pixels = push_enlarged(L, p, times);
+    const struct rt_pixels larger = {p->rows * times, p->columns * times, p->opaque ? 3 : 4, false,
+                                     push_enlarged(L, p, times)};
     lua_pushcfunction(L, push_base64);
     lua_pushlightuserdata(L, &e);
     struct rt_error *box = lg_error_box(L);
     rt_lend();
-    lg_check_lent(L, rt_png_encode(p->rows * times, p->columns * times, p->opaque ? 3 : 4, false, pixels, &e.bytes,
-                                   &e.length, box));
+    lg_check_lent(L, rt_png_encode(&larger, &e.bytes, &e.length, box));
     int failed = lua_pcall(L, 1, 1, 0);
     free(e.bytes);
     if (failed) lua_error(L);

@@ -38,7 +38,8 @@ void lg_save_png(lua_State *L, const char *path, const struct lg_file_options *o
                    rt_dtypes[a.dtype].name);
     const void *data = lg_push_host_copy(L, &a);
     if (!straight) data = push_pixels(L, a.dtype, data, rt_array_size(&a));
+    const struct rt_pixels p = {a.shape[0], a.shape[1], (int)channels, a.dtype == RT_UINT16, data};
     struct rt_error *e = lg_error_box(L);
     rt_lend();
-    lg_check_lent(L, rt_png_save(path, a.shape[0], a.shape[1], (int)channels, a.dtype == RT_UINT16, data, e));
+    lg_check_lent(L, rt_png_save(path, &p, e));
 }

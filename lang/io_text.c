@@ -155,10 +155,10 @@ void lg_save_csv(lua_State *L, const char *path, const struct lg_file_options *o
     if (o->has_header && o->header_value && !o->header)
         luaL_error(L, "option 'header': expected a list of names to write");
     const char *header = o->header ? push_header_line(L, o->header, delimiter, columns) : NULL;
-    const void *data = lg_push_host_copy(L, &a);
+    const struct rt_csv_table table = {delimiter, header, a.dtype, rows, columns, lg_push_host_copy(L, &a)};
     struct rt_error *e = lg_error_box(L);
     rt_lend();
-    lg_check_lent(L, rt_csv_save(path, delimiter, header, a.dtype, rows, columns, data, e));
+    lg_check_lent(L, rt_csv_save(path, &table, e));
 }
 
 int lg_load_json(lua_State *L, const char *path, const struct lg_file_options *o)

@@ -74,8 +74,8 @@ static int load(lua_State *L)
     const struct rt_array *indices = push_member(L, &f->zip, path, "indices", cpu);
     const struct rt_array *starts = push_member(L, &f->zip, path, "indptr", cpu);
     struct kn_csr *read = lg_new_sparse(L), *turned = lg_new_sparse(L), *out = lg_new_sparse(L);
-    enum rt_status status = by_columns ? kn_csr_make(columns, rows, data, indices, starts, 0, read, e)
-                                       : kn_csr_make(rows, columns, data, indices, starts, 0, read, e);
+    const int64_t lines = by_columns ? columns : rows, across = by_columns ? rows : columns;
+    enum rt_status status = kn_csr_make(&(struct kn_csr_parts){lines, across, 0, data, indices, starts}, read, e);
     if (status == RT_INVALID) rt_error_prefix(e, "%s: ", path);
     lg_check(L, status);
     if (by_columns) lg_check(L, kn_csr_transpose(read, turned, e));

@@ -59,9 +59,10 @@ static int csr(lua_State *L)
     struct lg_placement p = {RT_DTYPE_COUNT, NULL};
     check_shape(L, 4, shape);
     const struct rt_array *data = check_data(L, &p), *indices = check_integers(L, 2), *starts = check_integers(L, 3);
+    const struct kn_csr_parts parts = {shape[0], shape[1], 1, data, indices, starts};
     struct kn_csr *out = lg_new_sparse(L);
     lg_check_frame(L);
-    lg_check(L, kn_csr_make(shape[0], shape[1], data, indices, starts, 1, out, lg_error_box(L)));
+    lg_check(L, kn_csr_make(&parts, out, lg_error_box(L)));
     return 1;
 }
 
@@ -71,9 +72,10 @@ static int coo(lua_State *L)
     struct lg_placement p = {RT_DTYPE_COUNT, NULL};
     check_shape(L, 4, shape);
     const struct rt_array *data = check_data(L, &p), *rows = check_integers(L, 2), *columns = check_integers(L, 3);
+    const struct kn_csr_parts parts = {shape[0], shape[1], 1, data, columns, rows};
     struct kn_csr *out = lg_new_sparse(L);
     lg_check_frame(L);
-    lg_check(L, kn_csr_from_triples(shape[0], shape[1], data, rows, columns, 1, out, lg_error_box(L)));
+    lg_check(L, kn_csr_from_triples(&parts, out, lg_error_box(L)));
     return 1;
 }
 

@@ -290,20 +290,19 @@ bool rt_csv_name(const struct rt_csv *c, const char **at, char *out, size_t size
     return true;
 }
 
-enum rt_status rt_csv_save(const char *path, char delimiter, const char *header, enum rt_dtype t, int64_t rows,
-                           int64_t columns, const void *elements, struct rt_error *e)
+enum rt_status rt_csv_save(const char *path, const struct rt_csv_table *t, struct rt_error *e)
 {
     struct rt_writer w;
-    const char *from = elements;
+    const char *from = t->elements;
     enum rt_status status = rt_writer_open(path, &w, e);
     if (status != RT_OK) return status;
-    if (header) rt_writer_put(&w, header, strlen(header));
-    if (header) rt_writer_put(&w, "\n", 1);
-    for (int64_t i = 0; i < rows && !w.failure; i++) {
-        for (int64_t j = 0; j < columns; j++, from += rt_dtypes[t].size) {
+    if (t->header) rt_writer_put(&w, t->header, strlen(t->header));
+    if (t->header) rt_writer_put(&w, "\n", 1);
+    for (int64_t i = 0; i < t->rows && !w.failure; i++) {
+        for (int64_t j = 0; j < t->columns; j++, from += rt_dtypes[t->dtype].size) {
             char text[RT_NUMBER_TEXT];
-            if (j) rt_writer_put(&w, &delimiter, 1);
-            rt_writer_put(&w, text, (size_t)rt_number_text(t, from, text));
+            if (j) rt_writer_put(&w, &t->delimiter, 1);
+            rt_writer_put(&w, text, (size_t)rt_number_text(t->dtype, from, text));
         }
         rt_writer_put(&w, "\n", 1);
     }

@@ -37,8 +37,14 @@ enum rt_status rt_csv_read(const struct rt_csv *c, const int64_t *places, int64_
 /* The header's next field, from *at on (names at first): its text without quotes, in out; false behind the last. */
 bool rt_csv_name(const struct rt_csv *c, const char **at, char *out, size_t size);
 
-/* Writes rows of elements, contiguous; `header` is the first line, or NULL. */
-enum rt_status rt_csv_save(const char *path, char delimiter, const char *header, enum rt_dtype t, int64_t rows,
-                           int64_t columns, const void *elements, struct rt_error *e);
+/* A table to be written. Borrowed. */
+struct rt_csv_table {
+    char delimiter;
+    const char *header; /* the first line; NULL: none */
+    enum rt_dtype dtype;
+    int64_t rows, columns;
+    const void *elements; /* contiguous */
+};
+enum rt_status rt_csv_save(const char *path, const struct rt_csv_table *t, struct rt_error *e);
 
 #endif

@@ -231,57 +231,54 @@ enum rt_status rt_png_load(const char *path, struct rt_device *d, struct rt_arra
 }
 
 /* ---- writing ---- */
-static bool write_image(struct image *i, int64_t rows, int64_t columns, int channels, bool wide, const void *pixels)
+static bool write_image(struct image *i, const struct rt_pixels *p)
 {
     static const int types[] = {PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA, PNG_COLOR_TYPE_RGB,
                                 PNG_COLOR_TYPE_RGB_ALPHA};
     if (setjmp(i->jump)) return false;
     png.png_set_write_fn(i->png, i, write_data, flush_data);
     png.png_set_user_limits(i->png, 0x7fffffff, 0x7fffffff);
-    png.png_set_IHDR(i->png, i->info, (png_uint_32)columns, (png_uint_32)rows, wide ? 16 : 8, types[channels - 1],
-                     PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+    png.png_set_IHDR(i->png, i->info, (png_uint_32)p->columns, (png_uint_32)p->rows, p->wide ? 16 : 8,
+                     types[p->channels - 1], PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
     png.png_write_info(i->png, i->info);
-    if (wide && RT_LITTLE) png.png_set_swap(i->png);
-    size_t row = (size_t)columns * (size_t)channels * (wide ? 2 : 1);
-    for (int64_t k = 0; k < rows; k++) png.png_write_row(i->png, (png_const_bytep)pixels + (size_t)k * row);
+    if (p->wide && RT_LITTLE) png.png_set_swap(i->png);
+    size_t row = (size_t)p->columns * (size_t)p->channels * (p->wide ? 2 : 1);
+    for (int64_t k = 0; k < p->rows; k++) png.png_write_row(i->png, (png_const_bytep)p->values + (size_t)k * row);
     png.png_write_end(i->png, i->info);
     return true;
 }
 
-static enum rt_status write_whole(struct image *i, const char *what, int64_t rows, int64_t columns, int channels,
-                                  bool wide, const void *pixels)
+static enum rt_status write_whole(struct image *i, const char *what, const struct rt_pixels *p)
 {
     enum rt_status status = RT_OK;
     i->png = png.png_create_write_struct(PNG_LIBPNG_VER_STRING, i, fail, warn);
     i->info = i->png ? png.png_create_info_struct(i->png) : NULL;
     if (!i->info)
         status = rt_fail(i->e, RT_NOMEM, "out of memory for %s", what);
-    else if (!write_image(i, rows, columns, channels, wide, pixels))
+    else if (!write_image(i, p))
         status = rt_fail(i->e, RT_INVALID, "%s cannot be written: %s", what, i->message);
     if (i->png) png.png_destroy_write_struct(&i->png, &i->info);
     return status;
 }
 
-enum rt_status rt_png_save(const char *path, int64_t rows, int64_t columns, int channels, bool wide, const void *pixels,
-                           struct rt_error *e)
+enum rt_status rt_png_save(const char *path, const struct rt_pixels *p, struct rt_error *e)
 {
     struct image i = {.e = e};
     if (!open_library(e)) return RT_MISSING;
     enum rt_status status = rt_writer_open(path, &i.writer, e);
     if (status != RT_OK) return status;
-    status = write_whole(&i, path, rows, columns, channels, wide, pixels);
+    status = write_whole(&i, path, p);
     enum rt_status finished = rt_writer_finish(&i.writer, status == RT_OK, status == RT_OK ? e : NULL);
     return status == RT_OK ? finished : status;
 }
 
-enum rt_status rt_png_encode(int64_t rows, int64_t columns, int channels, bool wide, const void *pixels, void **bytes,
-                             size_t *length, struct rt_error *e)
+enum rt_status rt_png_encode(const struct rt_pixels *p, void **bytes, size_t *length, struct rt_error *e)
 {
     struct image i = {.e = e, .in_memory = true};
     *bytes = NULL;
     *length = 0;
     if (!open_library(e)) return RT_MISSING;
-    enum rt_status status = write_whole(&i, "an image", rows, columns, channels, wide, pixels);
+    enum rt_status status = write_whole(&i, "an image", p);
     if (status != RT_OK) {
         free(i.memory);
         return status;

@@ -9,11 +9,16 @@
 
 /* A new array of uint8 or uint16 on d: rows, columns and, unless it is one, channels. */
 enum rt_status rt_png_load(const char *path, struct rt_device *d, struct rt_array *out, struct rt_error *e);
-/* Writes contiguous pixels of uint8 or, wide, of uint16. */
-enum rt_status rt_png_save(const char *path, int64_t rows, int64_t columns, int channels, bool wide, const void *pixels,
-                           struct rt_error *e);
+
+/* An image to be written. */
+struct rt_pixels {
+    int64_t rows, columns; /* 1 or more each */
+    int channels;
+    bool wide;          /* of uint16; else uint8 */
+    const void *values; /* contiguous; borrowed */
+};
+enum rt_status rt_png_save(const char *path, const struct rt_pixels *p, struct rt_error *e);
 /* The same into memory: *bytes is to be freed, and NULL after an error. */
-enum rt_status rt_png_encode(int64_t rows, int64_t columns, int channels, bool wide, const void *pixels, void **bytes,
-                             size_t *length, struct rt_error *e);
+enum rt_status rt_png_encode(const struct rt_pixels *p, void **bytes, size_t *length, struct rt_error *e);
 
 #endif

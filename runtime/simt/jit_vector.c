@@ -286,42 +286,51 @@ bool simt_jit_is_bounded(const struct jit_insn *n, const struct jit_form *f)
            a.skip >= 0 && a.step < most && a.skip < most;
 }
 
+/* A comparison one of whose sides grows from lane to lane, the other being the same for all. */
+struct growing {
+    const struct jit_insn *n;
+    int at[2], grows; /* registers of the first lane's sides; which of them grows */
+    int reg;          /* for the result */
+    int far, settled; /* labels: a lane's side is too large for its type; the result is there */
+};
+
 /* Jumps to `settled` with the result in reg when the comparison of the lane that lies `offset` above the first has it.
  */
-static void compare_end(struct jit *j, const struct jit_insn *n, const int at[2], int grows, int64_t offset,
-                        bool result, int reg, int far, int settled)
+static void compare_end(struct jit *j, const struct growing *g, int64_t offset, bool result)
 {
     struct x86 *x = &j->x;
-    int ends[2] = {at[0], at[1]};
-    x86_load_imm(x, reg, result ? FULL : 0);
+    const struct jit_insn *n = g->n;
+    int ends[2] = {g->at[0], g->at[1]};
+    x86_load_imm(x, g->reg, result ? FULL : 0);
     if (offset) {
-        x86_rr(x, ALU_MOV, n->wide, RDX, at[grows]);
+        x86_rr(x, ALU_MOV, n->wide, RDX, g->at[g->grows]);
         x86_imm(x, ALU_ADD, n->wide, RDX, (int32_t)offset);
-        x86_jump_if(x, n->op == JT_S ? CC_O : CC_B, far);
-        ends[grows] = RDX;
+        x86_jump_if(x, n->op == JT_S ? CC_O : CC_B, g->far);
+        ends[g->grows] = RDX;
     }
     x86_rr(x, ALU_CMP, n->wide, ends[0], ends[1]);
-    x86_jump_if(x, result ? simt_jit_condition(n) : (enum x86_condition)(simt_jit_condition(n) ^ 1), settled);
+    x86_jump_if(x, result ? simt_jit_condition(n) : (enum x86_condition)(simt_jit_condition(n) ^ 1), g->settled);
 }
 
-/* The lanes of f[grows] grow. */
 static void compare_ends(struct jit *j, const struct jit_insn *n, const struct jit_form *f, int reg)
 {
     struct x86 *x = &j->x;
-    int grows = form_is_uniform(f[0]), moments[COMPARE_MOMENTS], at[2];
+    const int grows = form_is_uniform(f[0]);
+    struct growing g = {.n = n, .grows = grows, .reg = reg};
+    int moments[COMPARE_MOMENTS];
     for (int k = 0; k < (simt_jit_is_avx2(j) ? COMPARE_MOMENTS : 2); k++) moments[k] = simt_jit_new_vector(j);
-    for (int k = 0; k < 2; k++) at[k] = simt_jit_scalar(j, n->reads[k], 0, RAX);
+    for (int k = 0; k < 2; k++) g.at[k] = simt_jit_scalar(j, n->reads[k], 0, RAX);
     bool less = n->detail == 1 || n->detail == 2, last = less == !grows; /* what the last lane may settle for all */
-    int far = x86_label(x), done = x86_label(x);
-    compare_end(j, n, at, grows, 15 * f[grows].step + f[grows].skip, last, reg, far, done);
-    compare_end(j, n, at, grows, 0, !last, reg, far, done);
-    x86_jump(x, far);
+    g.far = x86_label(x), g.settled = x86_label(x);
+    compare_end(j, &g, 15 * f[grows].step + f[grows].skip, last);
+    compare_end(j, &g, 0, !last);
+    x86_jump(x, g.far);
     x->now = X86_COLD;
-    x86_bind(x, far);
+    x86_bind(x, g.far);
     compare_vectors(j, n, reg, moments);
-    x86_jump(x, done);
+    x86_jump(x, g.settled);
     x->now = X86_HOT;
-    x86_bind(x, done);
+    x86_bind(x, g.settled);
 }
 
 static bool is_of_numbers(const struct jit *j, const struct jit_insn *n)

@@ -31,9 +31,9 @@ static void check_again(const struct rt_array *a)
     struct rt_error e = {0};
     void *bytes = NULL;
     size_t length = 0, size = (size_t)rt_array_size(a) * rt_dtypes[a->dtype].size;
-    int channels = a->ndim == 2 ? 1 : (int)a->shape[2];
-    if (rt_png_encode(a->shape[0], a->shape[1], channels, a->dtype == RT_UINT16, rt_array_host(a), &bytes, &length, &e))
-        abort();
+    const struct rt_pixels p = {a->shape[0], a->shape[1], a->ndim == 2 ? 1 : (int)a->shape[2], a->dtype == RT_UINT16,
+                                rt_array_host(a)};
+    if (rt_png_encode(&p, &bytes, &length, &e)) abort();
     scratch_write(bytes, length);
     if (rt_png_load(scratch_path, rt_array_device(a), &b, &e) != RT_OK) abort();
     if (a->dtype != b.dtype || !rt_array_same_shape(a, &b) || memcmp(rt_array_host(a), rt_array_host(&b), size) != 0)
