@@ -125,27 +125,28 @@ static enum rt_status ask_library(struct rt_nvrtc_info *out, struct rt_error *e)
     return RT_OK;
 }
 
+static bool recall_info(const struct rt_cache_key *key, struct rt_nvrtc_info *out)
+{
+    struct rt_cache_entry entry;
+    if (!rt_cache_load(key, &entry)) return false;
+    const bool fits = entry.count == 1 && entry.fields[0].length == sizeof *out;
+    if (fits) memcpy(out, entry.fields[0].data, sizeof *out);
+    free(entry.memory);
+    return fits;
+}
+
 enum rt_status rt_nvrtc_info(struct rt_nvrtc_info *out, struct rt_error *e)
 {
     static struct rt_nvrtc_info known;
-    struct rt_cache_entry entry;
     struct rt_cache_key key;
-    enum rt_status status = RT_OK;
     pthread_mutex_lock(&lock);
     *out = known;
     pthread_mutex_unlock(&lock);
     if (out->major) return RT_OK;
-    bool has_key = identity_key(&key);
-    if (has_key && rt_cache_load(&key, &entry) && entry.count == 1 && entry.fields[0].length == sizeof *out) {
-        memcpy(out, entry.fields[0].data, sizeof *out);
-        free(entry.memory);
-    } else {
-        status = ask_library(out, e);
-        if (status == RT_OK && has_key) {
-            entry = (struct rt_cache_entry){.fields = {{(const char *)out, sizeof *out}}, .count = 1};
-            rt_cache_store(&key, &entry);
-        }
-    }
+    const bool has_key = identity_key(&key), recalled = has_key && recall_info(&key, out);
+    enum rt_status status = recalled ? RT_OK : ask_library(out, e);
+    if (status == RT_OK && has_key && !recalled)
+        rt_cache_store(&key, &(struct rt_cache_entry){.fields = {{(const char *)out, sizeof *out}}, .count = 1});
     pthread_mutex_lock(&lock);
     if (status == RT_OK) known = *out;
     pthread_mutex_unlock(&lock);

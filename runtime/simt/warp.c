@@ -178,11 +178,63 @@ static enum event run_generated(struct warp *w, struct split *s)
     return EV_FAULT;
 }
 
-/* The loop, compiled three times: `watched`, and else `repeats` (some lanes repeat others), are constants. */
-static inline __attribute__((always_inline)) enum outcome run_splits(struct warp *w, bool watched, bool repeats)
+static bool looks_at(const struct simt_observer *o, uint32_t pc)
+{
+    return !o->watch || o->watch[pc];
+}
+
+/* Runs a split instruction by instruction, from pc, to where it ends, waits or has used up its slice, and after
+ * generated code to the next jump, where that may go on. Returns where it stands; *event is the last one's.
+ * Compiled three times: `watched`, and else `repeats` (some lanes repeat others), are constants. */
+static inline __attribute__((always_inline)) uint32_t interpret(struct warp *w, const struct split *s, uint32_t pc,
+                                                                bool generated, enum event *event, bool watched,
+                                                                bool repeats)
 {
     struct simt_observer *observer = watched ? w->worker->observer : NULL;
     const struct insn *code = w->code;
+    char *R = s->frame->regs;
+    const uint32_t mask = s->mask, stop = w->stop;
+    enum event ev = EV_SCHEDULE;
+    while (pc < stop) {
+        const struct insn *i = &code[pc];
+        uint32_t m = mask & (*u32_at(R, i->guard) ^ i->guard_flip);
+        if (!m) {
+            if (watched && observer->skipped && looks_at(observer, pc)) {
+                w->pc = pc;
+                observer->skipped(observer, w, i);
+            }
+            pc++;
+            continue;
+        }
+        w->pc = pc;
+        if (watched && looks_at(observer, pc)) {
+            ev = observer->before(observer, w, i, &m);
+            if (ev == EV_FAULT) break;
+            if (!m) {
+                pc++;
+                continue;
+            }
+        }
+        ev = repeats && simt_runs_once(i) ? simt_run_once(R, i, m, w) : i->run(R, i, m, w);
+        if (watched) simt_noted_is_done(w->worker);
+        if (__builtin_expect(ev == EV_NEXT, 1)) {
+            pc++;
+            continue;
+        }
+        if (ev != EV_TAKE) break;
+        const bool back = i->target <= pc;
+        pc = i->target;
+        w->budget -= back;
+        if (watched && generated) w->midway = false;
+        if (generated || (back && (w->budget <= 0 || w->forced))) break;
+    }
+    *event = ev;
+    return pc;
+}
+
+/* Runs the warp's splits in turn. `watched` and `repeats` as above. */
+static inline __attribute__((always_inline)) enum outcome run_splits(struct warp *w, bool watched, bool repeats)
+{
     w->budget = SLICE;
     w->waited = 0;
     bool fair = w->sliced;
@@ -190,53 +242,16 @@ static inline __attribute__((always_inline)) enum outcome run_splits(struct warp
     if (!choose(w, fair)) return w->alive ? WARP_BLOCKED : WARP_DONE;
     for (;;) {
         struct split *s = &w->splits[w->current];
-        char *R = s->frame->regs;
-        const uint32_t mask = s->mask, stop = w->stop;
-        enum event ev = EV_SCHEDULE;
+        enum event ev = EV_NEXT;
         bool generated =
-            mask == FULL && w->generated && !w->forced && w->misfits < MISFITS && s->frame == w->entry_frame;
+            s->mask == FULL && w->generated && !w->forced && w->misfits < MISFITS && s->frame == w->entry_frame;
         if (watched) generated = generated && !w->closely;
         if (generated) ev = run_generated(w, s);
         uint32_t pc = s->pc;
-        while (pc < stop && (!generated || ev == EV_NEXT)) {
-            const struct insn *i = &code[pc];
-            uint32_t m = mask & (*u32_at(R, i->guard) ^ i->guard_flip);
-            if (!m) {
-                if (watched && observer->skipped && (!observer->watch || observer->watch[pc])) {
-                    w->pc = pc;
-                    observer->skipped(observer, w, i);
-                }
-                pc++;
-                continue;
-            }
-            w->pc = pc;
-            if (watched && (!observer->watch || observer->watch[pc])) {
-                ev = observer->before(observer, w, i, &m);
-                if (ev == EV_FAULT) break;
-                if (!m) {
-                    pc++;
-                    continue;
-                }
-            }
-            ev = repeats && simt_runs_once(i) ? simt_run_once(R, i, m, w) : i->run(R, i, m, w);
-            if (watched) simt_noted_is_done(w->worker);
-            if (__builtin_expect(ev == EV_NEXT, 1)) {
-                pc++;
-                continue;
-            }
-            if (ev != EV_TAKE) break;
-            bool back = i->target <= pc;
-            pc = i->target;
-            if (watched && w->midway && generated) {
-                w->midway = false;
-                w->budget -= back;
-                break;
-            }
-            if (back && (--w->budget <= 0 || w->forced || generated)) break;
-        }
+        if (ev == EV_NEXT) pc = interpret(w, s, pc, generated, &ev, watched, repeats);
         if (ev == EV_FAULT) return WARP_FAULT;
         if (!w->alive) return WARP_DONE;
-        if (ev != EV_SCHEDULE || pc >= stop) s->pc = pc;
+        if (ev != EV_SCHEDULE || pc >= w->stop) s->pc = pc;
         if (w->budget > 0) {
             if (!choose(w, false)) return w->alive ? WARP_BLOCKED : WARP_DONE;
             continue;
