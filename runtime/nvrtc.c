@@ -385,10 +385,16 @@ static bool compile_minimal(const struct rt_nvrtc_job *job, struct rt_nvrtc_resu
     if (!options) return false;
     for (size_t i = 0; i < job->option_count; i++) options[i] = job->options[i];
     options[job->option_count] = "--minimal";
-    if (compile_with(job, options, job->option_count + 1, out, NULL) == RT_OK && !out->compiled)
-        rt_nvrtc_result_clear(out);
+    struct rt_nvrtc_result r;
+    const bool compiled = compile_with(job, options, job->option_count + 1, &r, NULL) == RT_OK && r.compiled;
     free(options);
-    return out->compiled;
+    if (compiled) {
+        *out = r;
+    } else {
+        out->fault = r.fault;
+        rt_nvrtc_result_clear(&r);
+    }
+    return compiled;
 }
 
 /* What it holds of the program is lost. That others can be compiled afterwards is what NVRTC 13.0 was seen to do. */
