@@ -313,6 +313,20 @@ static int compile_guarded(struct compiling *c)
     return fault;
 }
 
+/* What a compilation gave: its log, and when it went well all that is wanted of the program. */
+static enum rt_status take_result(nvrtcProgram program, const struct rt_nvrtc_job *job, nvrtcResult result,
+                                  struct rt_nvrtc_result *out, struct rt_error *e)
+{
+    if (result == NVRTC_ERROR_CANCELLED) return rt_fail(e, RT_INTERRUPTED, "interrupted");
+    enum rt_status status = take_log(program, out, e);
+    if (status != RT_OK) return status;
+    out->compiled = result == NVRTC_SUCCESS;
+    if (!out->compiled) return out->log && *out->log ? RT_OK : refused(result, "NVRTC", e);
+    status = take_ptx(program, out, e);
+    if (status == RT_OK && job->want_cubin) status = take_cubin(program, out, e);
+    return status == RT_OK ? take_lowered(program, job, out, e) : status;
+}
+
 static enum rt_status compile_with(const struct rt_nvrtc_job *job, const char *const *options, size_t count,
                                    struct rt_nvrtc_result *out, struct rt_error *e)
 {
@@ -327,12 +341,7 @@ static enum rt_status compile_with(const struct rt_nvrtc_job *job, const char *c
     rt_lend_end();
     if (out->fault) return RT_COMPILE;
     out->milliseconds = rt_now_ms() - start;
-    out->compiled = c.result == NVRTC_SUCCESS;
-    status = c.result == NVRTC_ERROR_CANCELLED ? rt_fail(e, RT_INTERRUPTED, "interrupted") : take_log(program, out, e);
-    if (status == RT_OK && !out->compiled && !*out->log) status = refused(c.result, "NVRTC", e);
-    if (status == RT_OK && out->compiled) status = take_ptx(program, out, e);
-    if (status == RT_OK && out->compiled && job->want_cubin) status = take_cubin(program, out, e);
-    if (status == RT_OK && out->compiled) status = take_lowered(program, job, out, e);
+    status = take_result(program, job, c.result, out, e);
     nvrtc.DestroyProgram(&program);
     if (status != RT_OK) rt_nvrtc_result_clear(out);
     return status;
