@@ -56,6 +56,7 @@ struct kn_conv {
 /* So few filters in a group that sums are faster one filter at a time than as products of matrices. */
 #define KN_FEW_FILTERS 4
 
+/* c->out is written whole. RT_NOMEM, RT_INTERRUPTED; on a GPU what a launch fails with, and RT_UNSUPPORTED. */
 enum rt_status kn_conv_host(const struct kn_conv *c, struct rt_error *e);
 enum rt_status kn_conv_cuda(const struct kn_conv *c, const struct rt_array *x, const struct rt_array *w,
                             const struct rt_array *bias, const struct rt_array *out, struct rt_error *e);

@@ -18,6 +18,7 @@ struct kn_product {
     void *c;
 };
 
+/* p->c is written whole. RT_NOMEM, RT_INTERRUPTED. */
 enum rt_status kn_matmul_host(const struct kn_product *p, struct rt_error *e);
 /* One row, whose elements are conjugated, times one column, both complex and side by side. */
 enum rt_status kn_vdot_host(const struct kn_product *p, struct rt_error *e);

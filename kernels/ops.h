@@ -99,7 +99,7 @@ struct kn_op_text {
 };
 extern const struct kn_op_text kn_op_texts[KN_OP_COUNT];
 
-enum rt_dtype kn_promote(enum rt_dtype a, enum rt_dtype b);
+enum rt_dtype kn_promote(enum rt_dtype a, enum rt_dtype b); /* to which values of both are converted */
 
 /* An operand as the rules see it. */
 struct kn_type {

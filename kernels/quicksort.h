@@ -10,6 +10,7 @@
 /* Whether this processor can (and LUNARRAY_ISA lets it); nothing else here may be called where not. */
 bool kn_quick_available(void);
 
+/* Ascending; n may be 0. */
 void kn_quick_sort_32(uint32_t *a, size_t n);
 void kn_quick_sort_64(uint64_t *a, size_t n);
 /* Moves smaller ones to the front and returns how many; both parts can then be sorted for themselves. 0 or n is

@@ -60,6 +60,7 @@ extern kn_draw_loop kn_draw_base;
 extern kn_draw_loop kn_draw_v3, kn_draw_v4;
 #endif
 
+/* Fills `to`, which is contiguous and on a GPU, with the numbers that the host's loops would make. */
 enum rt_status kn_random_cuda(const struct kn_draw_values *v, const struct rt_array *to, struct rt_error *e);
 
 #endif

@@ -120,11 +120,12 @@ int lg_fill_random(lua_State *L, struct lg_generator *g, int first, const struct
 }
 
 /* ---- the distributions ---- */
-static int uniform_from(lua_State *L, double low, double high, struct lg_generator *g, int first)
+/* The shape and placement begin at `first`. */
+static int push_floats(lua_State *L, struct lg_generator *g, int first, enum kn_distribution which, double x, double y)
 {
-    struct kn_draw d = lg_next_draw(g, KN_DRAW_UNIFORM);
-    d.x = low;
-    d.y = high;
+    struct kn_draw d = lg_next_draw(g, which);
+    d.x = x;
+    d.y = y;
     return lg_fill_random(L, g, first, &d, RT_FLOAT32, "f");
 }
 
@@ -132,43 +133,35 @@ static int rand_(lua_State *L)
 {
     int first;
     struct lg_generator *g = lg_check_generator(L, &first);
-    return uniform_from(L, 0, 1, g, first);
+    return push_floats(L, g, first, KN_DRAW_UNIFORM, 0, 1);
 }
 
 static int uniform(lua_State *L)
 {
     int first;
     struct lg_generator *g = lg_check_generator(L, &first);
-    if (lua_istable(L, first)) return uniform_from(L, 0, 1, g, first); /* a shape alone */
+    if (lua_istable(L, first)) return push_floats(L, g, first, KN_DRAW_UNIFORM, 0, 1); /* a shape alone */
     double low = lg_check_parameter(L, first, "low"), high = lg_check_parameter(L, first + 1, "high");
     if (low > high) return luaL_error(L, "uniform: low is %f, above high, which is %f", low, high);
-    return uniform_from(L, low, high, g, first + 2);
-}
-
-static int normal_from(lua_State *L, double mean, double deviation, struct lg_generator *g, int first)
-{
-    struct kn_draw d = lg_next_draw(g, KN_DRAW_NORMAL);
-    d.x = mean;
-    d.y = deviation;
-    return lg_fill_random(L, g, first, &d, RT_FLOAT32, "f");
+    return push_floats(L, g, first + 2, KN_DRAW_UNIFORM, low, high);
 }
 
 static int randn(lua_State *L)
 {
     int first;
     struct lg_generator *g = lg_check_generator(L, &first);
-    return normal_from(L, 0, 1, g, first);
+    return push_floats(L, g, first, KN_DRAW_NORMAL, 0, 1);
 }
 
 static int normal(lua_State *L)
 {
     int first;
     struct lg_generator *g = lg_check_generator(L, &first);
-    if (lua_istable(L, first)) return normal_from(L, 0, 1, g, first); /* a shape alone */
+    if (lua_istable(L, first)) return push_floats(L, g, first, KN_DRAW_NORMAL, 0, 1); /* a shape alone */
     double mean = lg_check_parameter(L, first, "mean"),
            deviation = lg_check_parameter(L, first + 1, "standard deviation");
     if (deviation < 0) return luaL_error(L, "normal: the standard deviation is negative: %f", deviation);
-    return normal_from(L, mean, deviation, g, first + 2);
+    return push_floats(L, g, first + 2, KN_DRAW_NORMAL, mean, deviation);
 }
 
 static int exponential(lua_State *L)

@@ -17,8 +17,8 @@ size_t rt_host_free_memory(void); /* bytes that are free or could be freed now *
 bool rt_host_has_room(size_t bytes);
 void rt_cpu_model(char *out, size_t size); /* the CPU's own name, e.g. "AMD EPYC 7B13" */
 
-int64_t rt_clock_ns(clockid_t clock);
-int64_t rt_now_ns(void); /* by the clock that nobody sets */
+int64_t rt_clock_ns(clockid_t clock); /* nanoseconds */
+int64_t rt_now_ns(void);              /* by the clock that nobody sets */
 
 /* The levels of instructions that some files are compiled for, by the x86-64 psABI's names; another processor's are all
  * RT_BASE. LUNARRAY_ISA (base, v3 or avx2, v4 or avx512) asks for no more than that. */

@@ -34,7 +34,9 @@ struct rt_nvrtc_result { /* release with rt_nvrtc_result_clear */
     bool compiled;       /* false: the log says why not, and RT_OK was returned all the same */
     int fault;           /* the signal by which NVRTC crashed, with which there is nothing else; 0: it did not */
 };
+/* RT_OK whether or not the source compiles (out->compiled). RT_MISSING without NVRTC, RT_INTERRUPTED, RT_NOMEM;
+ * RT_COMPILE when NVRTC itself crashed. */
 enum rt_status rt_nvrtc_compile(const struct rt_nvrtc_job *job, struct rt_nvrtc_result *out, struct rt_error *e);
-void rt_nvrtc_result_clear(struct rt_nvrtc_result *r);
+void rt_nvrtc_result_clear(struct rt_nvrtc_result *r); /* all zeros are fine, and left */
 
 #endif

@@ -6,8 +6,9 @@
 #include <stdbool.h>
 
 bool rt_nvtx_available(void); /* the library was found; opens it */
+/* A part of the calling thread's time begins, inside of those that have begun, or the last of them ends. */
 void rt_nvtx_push(const char *name);
 void rt_nvtx_pop(void);
-void rt_nvtx_mark(const char *name);
+void rt_nvtx_mark(const char *name); /* a moment */
 
 #endif

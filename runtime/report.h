@@ -38,7 +38,7 @@ struct rt_findings { /* of one launch; all zeros at first */
     bool faulted;  /* the launch was ended by what its error tells, seen there: */
     struct rt_party fault;
 };
-void rt_findings_clear(struct rt_findings *f);
+void rt_findings_clear(struct rt_findings *f); /* leaves all zeros */
 
 /* A launch as reports see it. */
 struct rt_scene {

@@ -70,6 +70,6 @@ struct rt_lowered {
 enum rt_status rt_signatures(struct rt_program *program, const struct rt_lowered *lowered, size_t lowered_count,
                              struct rt_error *e);
 
-void rt_entries_free(struct rt_entry *entries, size_t count);
+void rt_entries_free(struct rt_entry *entries, size_t count); /* NULL is fine */
 
 #endif

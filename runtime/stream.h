@@ -65,6 +65,7 @@ enum rt_status rt_stream_done(struct rt_device *d, struct rt_stream *s, bool *do
  * which keeps the order of the calls, it does nothing. */
 enum rt_status rt_stream_wait(struct rt_device *d, struct rt_stream *s, const struct rt_event *v, struct rt_error *e);
 
+/* An event of the device that is not recorded yet; all zeros after an error. */
 enum rt_status rt_event_new(struct rt_device *d, struct rt_event *v, struct rt_error *e);
 void rt_event_release(struct rt_event *v); /* all zeros are fine */
 /* Marks the end of what was given to s so far; s is a stream of the event's device. While a graph is recorded the event

@@ -72,8 +72,8 @@ struct x86_vop {
 };
 
 void x86_free(struct x86 *x);
-int x86_label(struct x86 *x); /* a new one, not yet bound; -1 without memory */
-void x86_bind(struct x86 *x, int label);
+int x86_label(struct x86 *x);            /* a new one, not yet bound; -1 without memory */
+void x86_bind(struct x86 *x, int label); /* to where the code stands */
 /* Lays out the sections and resolves the labels. Fills `out` (x86_size(x) bytes); false when memory ran out before or a
  * label is not bound. */
 size_t x86_size(const struct x86 *x);

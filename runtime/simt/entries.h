@@ -53,12 +53,12 @@ struct simt_handle {
     void *extra;     /* what the kind wants to know: an allocation's memory pool, an object's description */
 };
 
-bool simt_handle_add(void *object, enum simt_kind kind); /* false without memory */
-bool simt_handle_is(const void *object, enum simt_kind kind);
-bool simt_handle_get(const void *object, enum simt_kind kind, struct simt_handle *out);
-bool simt_handle_set(const void *object, enum simt_kind kind, void *extra);
-bool simt_handle_disown(const void *object, enum simt_kind kind); /* it dies with no context */
-bool simt_handle_remove(void *object, enum simt_kind kind);       /* false: it was none */
+bool simt_handle_add(void *object, enum simt_kind kind);      /* false without memory */
+bool simt_handle_is(const void *object, enum simt_kind kind); /* and lives; any address may be asked for */
+bool simt_handle_get(const void *object, enum simt_kind kind, struct simt_handle *out); /* false: it is none */
+bool simt_handle_set(const void *object, enum simt_kind kind, void *extra);             /* likewise */
+bool simt_handle_disown(const void *object, enum simt_kind kind);                       /* it dies with no context */
+bool simt_handle_remove(void *object, enum simt_kind kind);                             /* false: it was none */
 /* Some object of a kind that the context owns, of any context for NULL; NULL when there is none. */
 void *simt_handle_any(enum simt_kind kind, CUcontext owner);
 

@@ -67,6 +67,7 @@ void simt_touch_texels(const struct warp *w, char *R, const struct insn *i, uint
 bool simt_formatted_value(const struct warp *w, char *R, const struct insn *i, uint32_t lane,
                           const struct simt_texture *t, uint64_t *out);
 
+/* The ops themselves: insn.h says what an op gets and gives. */
 enum event simt_op_tex(char *R, const struct insn *i, uint32_t m, struct warp *w);
 enum event simt_op_texture_query(char *R, const struct insn *i, uint32_t m, struct warp *w);
 enum event simt_op_surface_load(char *R, const struct insn *i, uint32_t m, struct warp *w);

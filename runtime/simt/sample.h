@@ -14,6 +14,8 @@ struct simt_fetched {
     const char *at[MOST_TEXELS];
 };
 
+/* At coordinates as the texture has them, filtered as it says: a colour's four components, floats or integers as bits.
+ */
 void simt_texture_sample(const struct simt_texture *t, const float c[3], uint32_t layer, uint32_t out[4],
                          struct simt_fetched *seen);
 /* At integer coordinates, without filter; 0 outside of linear memory. */

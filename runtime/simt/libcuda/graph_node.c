@@ -1,5 +1,5 @@
 /* Nodes of each type: adding them, asking for their parameters, changing those in a graph or in an instance. All of
- * this goes through libcuda_read_params; the functions of one type are that with another shape. */
+ * this goes through read_params; the functions of one type are that with another shape. */
 #include "runtime/simt/libcuda/libcuda.h"
 #include <stdlib.h>
 #include <string.h>
@@ -46,9 +46,10 @@ static bool is_memory(CUmemorytype type)
     return type >= CU_MEMORYTYPE_HOST && type <= CU_MEMORYTYPE_UNIFIED;
 }
 
-/* The kinds of parameters of a node of any type begin as those of its own calls do; a context after them says where,
- * and there is one device. */
-CUresult libcuda_read_params(const CUgraphNodeParams *from, struct libcuda_params *to)
+/* Parameters as the API has them to those of a node, checked. The kinds of parameters of a node of any type begin as
+ * those of its own calls do; a context after them says where, and there is one device. A kernel's are gathered into a
+ * block that release_params frees. */
+static CUresult read_params(const CUgraphNodeParams *from, struct libcuda_params *to)
 {
     if (!from) return CUDA_ERROR_INVALID_VALUE;
     switch (from->type) {
@@ -82,7 +83,7 @@ CUresult libcuda_read_params(const CUgraphNodeParams *from, struct libcuda_param
     }
 }
 
-void libcuda_release_params(struct libcuda_params *p)
+static void release_params(struct libcuda_params *p)
 {
     if (p->type == CU_GRAPH_NODE_TYPE_KERNEL) free((void *)(uintptr_t)p->kernel.params);
 }
@@ -95,9 +96,9 @@ static CUresult add(CUgraphNode *node, CUgraph graph, const CUgraphNode *needs, 
     struct libcuda_params p;
     TRY(libcuda_check_graph(graph));
     if (!node) return CUDA_ERROR_INVALID_VALUE;
-    TRY(libcuda_read_params(from, &p));
+    TRY(read_params(from, &p));
     CUresult r = libcuda_add_node(node, graph, needs, count, &p);
-    libcuda_release_params(&p);
+    release_params(&p);
     return r;
 }
 
@@ -106,10 +107,10 @@ static CUresult set(CUgraphExec exec, CUgraphNode node, const CUgraphNodeParams 
     struct libcuda_params p;
     TRY(libcuda_check_node(node, (int)from->type));
     if (exec) TRY(libcuda_find_in_exec(exec, node, &node));
-    TRY(libcuda_read_params(from, &p));
+    TRY(read_params(from, &p));
     CUresult r = exec ? libcuda_check_change(node, &p) : CUDA_SUCCESS;
     if (r == CUDA_SUCCESS) r = libcuda_set_params(node, &p);
-    libcuda_release_params(&p);
+    release_params(&p);
     return r;
 }
 

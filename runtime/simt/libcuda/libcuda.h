@@ -89,11 +89,6 @@ bool libcuda_order(CUgraph graph, CUgraphNode *order);
 CUresult libcuda_share_uses(CUgraph to, CUgraph from);
 void libcuda_drop_uses(CUgraph graph);
 
-/* ---- graph_node.c: parameters as the API has them to those above, checked. A kernel's are gathered into a block that
- * libcuda_release_params frees. ---- */
-CUresult libcuda_read_params(const CUgraphNodeParams *from, struct libcuda_params *to);
-void libcuda_release_params(struct libcuda_params *p);
-
 /* ---- graph_memory.c ---- */
 /* Finds memory for a node and says where. It is held once, for the caller to let go when the node has been made. */
 CUresult libcuda_new_allocation(CUDA_MEM_ALLOC_NODE_PARAMS *p, struct libcuda_params *node);
