@@ -202,7 +202,8 @@ struct block {
     struct release_log *log;   /* NULL: the block began before order went by numbers */
     struct order *order;       /* by thread; NULL until one releases something or reads what was released */
     bool learned;              /* one has seen something by that */
-    bool order_apart;          /* its threads may have seen different things */
+    bool order_apart;          /* its threads may have seen different things; */
+    bool fences_apart;         /* and stand behind other fences than those that came after what they know */
     struct glance glances[32]; /* the last, by warp */
     struct table places;       /* what comes with values in its shared memory: check_strong.c */
     struct table histories;    /* the lists of its cells: check_history.c */

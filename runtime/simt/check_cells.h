@@ -216,6 +216,8 @@ struct check_vectors {
     /* Words 1 << shift apart, 0 or 1, of which lanes m touch theirs, likewise; that of lane 0 is the first. */
     unsigned (*row)(uint32_t *written, uint32_t *read, uint32_t m, unsigned shift, const struct tag_rule *t,
                     uint32_t me, bool write);
+    /* Lanes but the first that are in another piece of 1 << log bytes than the lane before them. */
+    uint32_t (*parts)(const uint64_t *at, unsigned log);
     /* Are offsets of lanes m, any of them, equal steps apart, from that of lane 0 on? That may be outside of m, and
      * below 0. One lane has steps of `size`. */
     bool (*steps)(const uint32_t *from, uint32_t m, uint32_t size, uint32_t *first, int32_t *step);

@@ -35,7 +35,6 @@ static __attribute__((noinline)) bool find_behind(const struct knower *x, record
     if ((r ^ x->id) < BLOCK_SPAN) {
         if (warp != x->warp ? time < x->warps[warp] : time < x->warp_met) return true;
         if (warp == x->warp && time < simt_lane_seen(x->lanes, x->lane, lane)) return true;
-        if (time < x->met) return true;
     }
     if (!x->knows_more) return false;
     bool found = x->order && x->order->knows && seen_lately(x->order->knows, r);
@@ -50,6 +49,7 @@ static __attribute__((noinline)) bool find_behind(const struct knower *x, record
 static inline __attribute__((always_inline)) bool is_behind(const struct knower *x, record r, record me, bool must)
 {
     if (!r || !((r ^ me) & WHO_MASK) || (x->order && x->order->behind_it == r)) return true;
+    if ((r ^ x->id) < BLOCK_SPAN && record_time(r) < x->met) return true; /* all met since then */
     return find_behind(x, r, must);
 }
 
@@ -320,18 +320,26 @@ static void fetch_lists(const struct access *a, uint32_t m)
     for (unsigned k = 0; k < n; k++) __builtin_prefetch(lists[k]->parties);
 }
 
-/* What is looked at and changed of lanes' lines, and what these know; one after the other it would take long, for it is
- * much, and other host threads may have touched it last. One of those may change a line just now: this changes nothing.
- */
-static __attribute__((no_sanitize_thread)) void fetch_words(const struct access *a, const struct order *of, uint32_t m)
+/* Of lanes m, those that begin in another line than the one before them does. */
+static uint32_t begin_lines(const struct access *a, uint32_t m)
 {
     uint32_t apart = 0;
-    uint64_t last = 0;
+    uint64_t last = UINT64_MAX;
+    if (m == FULL) return a->check->vectors->parts(a->at, (unsigned)__builtin_ctz(LINE)) | 1;
     EACH_LANE(l, m)
     {
         apart |= (uint32_t)(a->at[l] / LINE != last) << l;
         last = a->at[l] / LINE;
     }
+    return apart;
+}
+
+/* What is looked at and changed of the lines where lanes m begin, `apart`, and what those know; one after the other it
+ * would take long, for it is much, and other host threads may have touched it last. One of those may change a line just
+ * now: this changes nothing. */
+static __attribute__((no_sanitize_thread)) void fetch_words(const struct access *a, const struct order *of, uint32_t m,
+                                                            uint32_t apart)
+{
     if (lane_count(apart) <= FEW) return;
     EACH_LANE(lane, of ? m : 0) if (of[lane].knows) simt_seen_fetch_last(of[lane].knows);
     EACH_LANE(lane, apart)
@@ -353,39 +361,42 @@ static __attribute__((no_sanitize_thread)) void fetch_words(const struct access 
     if (!a->check->parallel) fetch_lists(a, apart);
 }
 
+/* Lanes here begin in one line. Those for which it is not so, or that look closer. */
+static uint32_t touch_line(struct knower *x, struct order *of, uint32_t here, const struct now *now)
+{
+    const struct access *a = x->access;
+    struct line *l = global_line(a, a->at[__builtin_ctz(here)]);
+    uint32_t left = here;
+    if (!made(a, l != NULL)) return left;
+    lock_line(a->check, l);
+    record *words = words_of_line(a->check, l);
+    if (a->kind == ACCESS_WRITE) l->settled = 0;
+    const bool looks = words || may_get_cells(a, l);
+    EACH_LANE(lane, looks ? here : 0)
+    {
+        x->at = a->at[lane];
+        x->lane = lane;
+        if (of) x->order = &of[lane];
+        if (!words) words = cells_for(a, l, lane, now);
+        if (words && touch_lane(x, words + x->at % LINE / 4)) left &= ~(1u << lane);
+    }
+    unlock_line(a->check, l);
+    return left;
+}
+
 uint32_t simt_race_known(const struct access *a, uint32_t m)
 {
-    struct simt_check *c = a->check;
-    struct line *held = NULL;
-    record *words = NULL;
-    uint64_t number = 0;
-    uint32_t left = m;
-    bool looks = false;
+    uint32_t left = 0;
     if (!is_plain(a) || a->block->now == LAST_TIME) return m;
     struct knower x = knower_of(a);
     struct order *of = a->block->order ? a->block->order + x.warp * SIMT_WARP : NULL;
     const struct now now = now_of(a, false);
-    fetch_words(a, of, m);
-    EACH_LANE(lane, m)
+    const uint32_t apart = begin_lines(a, m);
+    fetch_words(a, of, m, apart);
+    EACH_LANE(lane, apart)
     {
-        const uint64_t at = x.at = a->at[lane];
-        x.lane = lane;
-        if (of) x.order = &of[lane];
-        if (!held || at / LINE != number) {
-            struct line *l = global_line(a, at);
-            if (!made(a, l != NULL)) break;
-            if (held) unlock_line(c, held);
-            lock_line(c, l);
-            held = l;
-            number = at / LINE;
-            words = words_of_line(c, l);
-            if (a->kind == ACCESS_WRITE) l->settled = 0;
-            looks = words || may_get_cells(a, l);
-        }
-        if (!looks) continue;
-        if (!words) words = cells_for(a, held, lane, &now);
-        if (words && touch_lane(&x, words + at % LINE / 4)) left &= ~(1u << lane);
+        const uint32_t next = apart & (UINT32_MAX << lane) & ~(1u << lane), end = next & -next;
+        left |= touch_line(&x, of, m & (UINT32_MAX << lane) & (end - 1), &now);
     }
-    if (held) unlock_line(c, held);
     return left;
 }

@@ -15,10 +15,11 @@
 
 /* ---- what threads know ---- */
 /* A fence of that reach, and no other. */
-static inline void set_fenced(struct order *o, struct seen_set *s, unsigned reach)
+static inline void set_fenced(struct block *b, struct order *o, struct seen_set *s, unsigned reach)
 {
     struct behind *x = &o->behind[reach - 1];
     if (simt_order_fenced(o, reach) == s) return;
+    b->fences_apart = true;
     if (x->releases) simt_seen_let_go(&x->releases);
     if (s == o->knows) {
         o->as_known |= 1u << (reach - 1);
@@ -59,7 +60,7 @@ void simt_order_fence(struct block *b, unsigned warp, uint32_t m, unsigned reach
     if (!b->check->hands_on || (!b->order && !b->meets_partly && !b->reach)) return;
     if (!b->meets_partly && !b->reach && !b->clocks) {
         struct order *of = b->order + warp * SIMT_WARP;
-        for (unsigned r = 1; r <= reach; r++) EACH_LANE(l, m) set_fenced(&of[l], of[l].knows, r);
+        for (unsigned r = 1; r <= reach; r++) EACH_LANE(l, m) set_fenced(b, &of[l], of[l].knows, r);
         return;
     }
     EACH_LANE(l, m)
@@ -67,7 +68,7 @@ void simt_order_fence(struct block *b, unsigned warp, uint32_t m, unsigned reach
         if (last == UINT_MAX || simt_check_lanes_differ(b, warp, l, last)) find_seen(b, warp * SIMT_WARP + l, &s);
         last = l;
         struct order *o = s || b->order ? simt_order_of(b, warp * SIMT_WARP + l) : NULL;
-        for (unsigned r = 1; o && r <= reach; r++) set_fenced(o, s, r);
+        for (unsigned r = 1; o && r <= reach; r++) set_fenced(b, o, s, r);
     }
     simt_seen_let_go(&s);
 }
@@ -133,20 +134,27 @@ void simt_order_share_lanes(struct block *b, const struct warp *w, uint32_t m)
     if (b->order) simt_order_share(b, lanes, lanes);
 }
 
-/* What they did themselves, all know. */
-static void forget_own(struct block *b)
+/* All come to know what any of them does, but for what they did themselves. `fenced`: they come to stand behind other
+ * fences, of all reaches. */
+static void share_all(struct block *b, bool fenced)
 {
-    const struct seen_set *last = NULL; /* not only of it; most know the same */
-    for (unsigned t = 0; t < b->worker->warp_count * SIMT_WARP; t++) {
-        struct seen_set **knows = &b->order[t].knows;
-        if (*knows == last) continue;
-        if (simt_seen_only(*knows, record_block(b->id))) {
-            simt_order_keep_fenced(&b->order[t]);
-            simt_seen_let_go(knows);
-        } else {
-            last = *knows;
-        }
+    const unsigned threads = b->worker->warp_count * SIMT_WARP, block = record_block(b->id);
+    struct seen_set *all = NULL;
+    const struct seen_set *last = NULL; /* most know the same */
+    for (unsigned t = 0; t < threads; t++) {
+        struct seen_set *knows = b->order[t].knows;
+        if (knows == last || simt_seen_only(knows, block)) continue;
+        simt_seen_join(b->check, &all, knows);
+        last = knows;
     }
+    for (unsigned t = 0; t < threads; t++) {
+        if (fenced)
+            b->order[t].as_known = 0;
+        else
+            simt_order_keep_fenced(&b->order[t]);
+    }
+    simt_seen_hold_all(&b->order->knows, sizeof *b->order, threads, all);
+    simt_seen_let_go(&all);
 }
 
 /* What thread 0 stands behind, they all do. */
@@ -154,25 +162,23 @@ static void share_fence(struct block *b, unsigned reach)
 {
     struct order *first = b->order;
     struct seen_set *fenced = simt_order_fenced(first, reach);
-    for (unsigned t = 1; t < b->worker->warp_count * SIMT_WARP; t++) set_fenced(&first[t], fenced, reach);
+    for (unsigned t = 1; t < b->worker->warp_count * SIMT_WARP; t++) set_fenced(b, &first[t], fenced, reach);
 }
 
 void simt_order_meet(struct block *b, unsigned reach)
 {
-    const unsigned threads = b->worker->warp_count * SIMT_WARP;
-    uint32_t all[32];
+    const bool more = b->meets_partly || b->reach || b->clocks; /* comes before fences than threads know */
+    const bool all = reach == b->check->reaches;
     if (!b->order) return;
-    memset(all, 0xff, sizeof all);
     if (b->order_apart) {
-        for (unsigned t = 0; reach == b->check->reaches && t < threads; t++)
-            b->order[t].as_known = 0; /* all come to stand behind other fences */
-        forget_own(b);
-        simt_order_share(b, all, all);
+        share_all(b, all);
+        b->fences_apart = true;
     }
     b->order_apart = false;
-    if (!reach) return;
+    if (!reach || !(b->fences_apart || more)) return;
     simt_order_fence(b, 0, 1, reach); /* all have seen the same */
     for (unsigned r = 1; r <= reach; r++) share_fence(b, r);
+    b->fences_apart = b->fences_apart && (more || !all);
 }
 
 void simt_order_start(struct block *b)
@@ -188,7 +194,7 @@ void simt_order_start(struct block *b)
     }
     if (b->worker->block_index >= BLOCK_IDS) memset(b->glances, 0, sizeof b->glances); /* its number is used again */
     simt_places_empty(&b->places);
-    b->order_apart = b->learned = false;
+    b->order_apart = b->fences_apart = b->learned = false;
     b->meets_partly = false;
 }
 

@@ -506,8 +506,8 @@ static bool count_again(uint32_t *last, uint32_t cells, const uint64_t *a, uint6
 #include "runtime/simt/vector_lines.h"
 
 const struct check_vectors CHECK_VECTORS = {
-    judge_cells, judge_tags,   judge_words,  judge_lanes, judge_apart, judge_near,     read_again,
-    judge_row,   follow_steps, find_stride,  find_halves, find_cells,  mark_cells,     are_rising,
-    take_warp,   are_atoms,    read_by_many, rows32,      rows64,      find_butterfly, find_words,
-    count_again, touch_own,    touch_groups, within_room, meet_some,   find_equal,     find_alike,
-    raise_times, find_times,   find_within,  touch_met,   find_whole};
+    judge_cells, judge_tags,  judge_words,  judge_lanes,  judge_apart, judge_near, read_again,
+    judge_row,   find_parts,  follow_steps, find_stride,  find_halves, find_cells, mark_cells,
+    are_rising,  take_warp,   are_atoms,    read_by_many, rows32,      rows64,     find_butterfly,
+    find_words,  count_again, touch_own,    touch_groups, within_room, meet_some,  find_equal,
+    find_alike,  raise_times, find_times,   find_within,  touch_met,   find_whole};

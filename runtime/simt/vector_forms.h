@@ -37,6 +37,31 @@ static uint32_t find_equal(const uint32_t *values, uint32_t value)
     return lanes;
 }
 
+static uint32_t find_parts(const uint64_t *at, unsigned log)
+{
+    uint32_t others = 0;
+#ifdef __AVX512F__
+    static const unsigned from[] = {0, 8, 16, SIMT_WARP - 9};
+    for (unsigned k = 0; k < 4; k++) {
+        __m512i v = _mm512_xor_si512(_mm512_loadu_si512(at + from[k]), _mm512_loadu_si512(at + from[k] + 1));
+        v = _mm512_srl_epi64(v, _mm_cvtsi32_si128((int)log));
+        others |= (uint32_t)_mm512_test_epi64_mask(v, v) << from[k] << 1;
+    }
+#elif defined(__AVX2__)
+    static const unsigned from[] = {0, 4, 8, 12, 16, 20, 24, SIMT_WARP - 5};
+    for (unsigned k = 0; k < 8; k++) {
+        __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)(at + from[k]));
+        v = _mm256_xor_si256(v, _mm256_loadu_si256((const __m256i *)(const void *)(at + from[k] + 1)));
+        v = _mm256_srl_epi64(v, _mm_cvtsi32_si128((int)log));
+        v = _mm256_cmpeq_epi64(v, _mm256_setzero_si256());
+        others |= (uint32_t)(~_mm256_movemask_pd(_mm256_castsi256_pd(v)) & 15) << from[k] << 1;
+    }
+#else
+    for (unsigned l = 1; l < SIMT_WARP; l++) others |= (uint32_t)((at[l] ^ at[l - 1]) >> log != 0) << l;
+#endif
+    return others;
+}
+
 static bool follow_steps(const uint32_t *from, uint32_t m, uint32_t size, uint32_t *first, int32_t *step)
 {
     uint32_t rest = m & (m - 1), one = (uint32_t)__builtin_ctz(m), other = rest ? (uint32_t)__builtin_ctz(rest) : one;

@@ -216,6 +216,20 @@ TEST(places_by_steps)
     }
 }
 
+/* Which lanes are in another piece of memory than the one before them? */
+TEST(lanes_in_parts)
+{
+    const struct check_vectors *tables[] = {&simt_check_base, simt_check_vectors()};
+    for (int turn = 0; turn < DRAWS; turn++) {
+        uint64_t at[SIMT_WARP];
+        uint32_t others = 0;
+        for (uint32_t l = 0; l < SIMT_WARP; l++)
+            at[l] = !l || !below(9) ? UINT64_C(0x700000000000) + below(1u << 20) : at[l - 1] + 4;
+        for (uint32_t l = 1; l < SIMT_WARP; l++) others |= (uint32_t)(at[l] / 64 != at[l - 1] / 64) << l;
+        CHECK_INT(tables[turn % 2]->parts(at, 6), others);
+    }
+}
+
 /* Are lanes' addresses within bounds, and aligned? */
 TEST(addresses_within)
 {
