@@ -302,23 +302,29 @@ __global__ void k(float *x, float *out, int *flag, int lanes) {
 end
 
 -- A fence of any thread before a barrier stands for all of the block, with what the block has seen by then.
-t.test("a flag behind the block's barrier", function()
-  local k = gpu.kernel { chunk = "case", line = 1, source = [[
+for what, waits in pairs {
+  ["a flag behind the block's barrier"] = "if (me == 34) { AWAIT(1); __threadfence(); }",
+  ["a flag behind the block's barrier and another thread's fence"] = "if (me == 5) __threadfence(); if (me == 34) AWAIT(1);",
+} do
+  t.test(what, function()
+    local k = gpu.kernel { chunk = "case", line = 1, source = [[
 #define AWAIT(i) while (!*(volatile int *)&flag[i]) {}
 __global__ void k(float *x, float *out, int *flag) {
   int me = threadIdx.x, b = blockIdx.x;
   if (b == 0) {
-    if (me == 34) { AWAIT(1); __threadfence(); }
+    ]] .. waits .. [[
+
     __syncthreads();
     if (me == 3) atomicExch(&flag[0], 1);
   }
   if (me == 0 && b == 1) { x[0] = 1; __threadfence(); atomicExch(&flag[1], 1); }
   if (me == 0 && b == 2) { AWAIT(0); out[0] = x[0]; }
 }]] }
-  local out = gpu.zeros(1)
-  reports.none((gpu.check(function() k(3, 64)(gpu.zeros(1), out, gpu.zeros(2, "int32")) end)))
-  t.eq(out[1], 1)
-end)
+    local out = gpu.zeros(1)
+    reports.none((gpu.check(function() k(3, 64)(gpu.zeros(1), out, gpu.zeros(2, "int32")) end)))
+    t.eq(out[1], 1)
+  end)
+end
 
 t.test("a flag behind a cluster's barrier, for what its other block did before that", function()
   local k = gpu.kernel { chunk = "case", line = 1, source = [[
