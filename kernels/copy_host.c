@@ -10,8 +10,10 @@
 #define TILE       64  /* elements along each of the two axes of a tile */
 #define WIDE       256 /* bytes along the output's last axis of a tile that is turned, but TILE elements at least; */
 #define LONG       256 /* elements of one whose lines are written past the cache, but LONG_BYTES at least: few lines then */
-#define LONG_BYTES 512   /* are written in part */
-#define THIN       1024  /* elements along the last axis of a tile of few rows */
+#define LONG_BYTES 512 /* are written in part */
+#define THIN       1024 /* elements along the last axis of a tile of few rows, or down the columns of one of few columns */
+#define SHORT      16    /* columns that are few */
+#define LONG_ROW   8192  /* elements of a row that is a tile of its own */
 #define FEW        16384 /* bytes that the first-level cache keeps: they are turned without a buffer for lines */
 #define LEAST      1024  /* bytes that are turned */
 #define AHEAD      2     /* lines from the one that is turned to the one that is asked for: the next may come with it */
@@ -29,8 +31,8 @@ struct copy {
     const char *from;
 };
 
-/* to[i * to_row + j * to_column] = from[...] for a tile; strides in elements. Not inlined: within the function that has
- * all of them, the few registers that are left make the loop a fifth slower. */
+/* to[i * to_row + j * to_column] = from[...] for a tile; strides in elements. Four are read before one is written. Not
+ * inlined: within the function that has all of them, the few registers that are left make the loop a fifth slower. */
 #define COPY_TILE(name, TYPE)                                                                                          \
     __attribute__((noinline)) static void name(void *to, const int64_t *to_stride, const void *from,                   \
                                                const int64_t *from_stride, int64_t rows, int64_t columns)              \
@@ -39,7 +41,12 @@ struct copy {
         for (int64_t i = 0; i < rows; i++) {                                                                           \
             TYPE *out = (TYPE *)to + i * to_stride[0];                                                                 \
             const TYPE *in = (const TYPE *)from + i * from_stride[0];                                                  \
-            for (int64_t j = 0; j < columns; j++) out[j * to_step] = in[j * from_step];                                \
+            int64_t j = 0;                                                                                             \
+            for (; j + 4 <= columns; j += 4, out += 4 * to_step, in += 4 * from_step) {                                \
+                const TYPE a = in[0], b = in[from_step], c = in[2 * from_step], d = in[3 * from_step];                 \
+                out[0] = a, out[to_step] = b, out[2 * to_step] = c, out[3 * to_step] = d;                              \
+            }                                                                                                          \
+            for (; j < columns; j++, out += to_step, in += from_step) *out = *in;                                      \
         }                                                                                                              \
     }
 COPY_TILE(copy_1, uint8_t)
@@ -189,6 +196,19 @@ static void turn_tile(const struct copy *c, char *to, const char *from, int64_t 
             turn(c->size, to, to_stride, from, from_stride, rows < in_line ? rows : in_line, columns, c->past);
 }
 
+static void copy_elements(size_t size, char *to, const int64_t *to_stride, const char *from, const int64_t *from_stride,
+                          int64_t rows, int64_t columns)
+{
+    switch (size) {
+    case 1: copy_1(to, to_stride, from, from_stride, rows, columns); break;
+    case 2: copy_2(to, to_stride, from, from_stride, rows, columns); break;
+    case 4: copy_4(to, to_stride, from, from_stride, rows, columns); break;
+    case 8: copy_8(to, to_stride, from, from_stride, rows, columns); break;
+    default: copy_16(to, to_stride, from, from_stride, rows, columns); break;
+    }
+}
+
+/* Of rows that are short it goes down the columns. */
 static void copy_tile(const struct copy *c, char *to, const char *from, int64_t rows, int64_t columns)
 {
     const struct kn_space *s = &c->s;
@@ -214,13 +234,15 @@ static void copy_tile(const struct copy *c, char *to, const char *from, int64_t 
         turn_tile(c, to, from, rows, columns);
         return;
     }
-    switch (c->size) {
-    case 1: copy_1(to, to_stride, from, from_stride, rows, columns); break;
-    case 2: copy_2(to, to_stride, from, from_stride, rows, columns); break;
-    case 4: copy_4(to, to_stride, from, from_stride, rows, columns); break;
-    case 8: copy_8(to, to_stride, from, from_stride, rows, columns); break;
-    default: copy_16(to, to_stride, from, from_stride, rows, columns); break;
+    if (columns >= SHORT || rows <= columns) {
+        copy_elements(c->size, to, to_stride, from, from_stride, rows, columns);
+        return;
     }
+    const int64_t to_down[2] = {to_stride[1], to_stride[0]}, from_down[2] = {from_stride[1], from_stride[0]};
+    for (int64_t i = 0; i < rows; i += THIN)
+        copy_elements(c->size, to + i * to_stride[0] * (int64_t)c->size, to_down,
+                      from + i * from_stride[0] * (int64_t)c->size, from_down, columns,
+                      rows - i < THIN ? rows - i : THIN);
 }
 
 /* Items are tiles, in the order of the axes with the tiled ones last: first along the last axis, but of a turned copy
@@ -274,6 +296,19 @@ static int64_t turned_columns(const struct copy *c)
     return size * least < bytes ? bytes / size : least;
 }
 
+/* Where both sides run backwards along an axis they might as well run forwards. */
+static void go_forwards(struct copy *c)
+{
+    struct kn_space *s = &c->s;
+    for (int i = 0; i < s->ndim; i++) {
+        if (s->strides[0][i] >= 0 || s->strides[1][i] >= 0) continue;
+        c->from += (s->shape[i] - 1) * s->strides[0][i] * (int64_t)c->size;
+        c->to += (s->shape[i] - 1) * s->strides[1][i] * (int64_t)c->size;
+        s->strides[0][i] = -s->strides[0][i];
+        s->strides[1][i] = -s->strides[1][i];
+    }
+}
+
 enum rt_status kn_host_copy(const struct rt_array *to, const struct rt_array *from, struct rt_error *e)
 {
     struct copy c; /* large, and mostly unused */
@@ -282,14 +317,15 @@ enum rt_status kn_host_copy(const struct rt_array *to, const struct rt_array *fr
     c.to = rt_array_host(to);
     c.from = rt_array_host(from);
     kn_space_make(&from, 1, to, s);
+    go_forwards(&c);
     int last = s->ndim - 1;
     c.across = last;
     for (int i = 0; i < last; i++) /* the last axis wins a draw, and strides of 0 cost nothing anywhere */
         if (s->strides[0][i] != 0 && s->strides[0][last] != 0 &&
             llabs(s->strides[0][i]) < llabs(s->strides[0][c.across]))
             c.across = i;
-    bool tiled = c.across != last, flat = !tiled && last > 0 && s->shape[last] < TILE;
-    if (flat) c.across = last - 1; /* rows so short that a call for each would cost most of the time */
+    bool tiled = c.across != last, flat = !tiled && last > 0 && s->shape[last] < LONG_ROW;
+    if (flat) c.across = last - 1; /* rows so short that finding each by itself would cost much of the time */
     c.rows = c.row_tiles = 1;
     c.few = (size_t)s->size * c.size <= FEW;
     c.turned = tiled && (size_t)s->size * c.size >= LEAST && s->strides[0][c.across] == 1 && s->strides[1][last] == 1;

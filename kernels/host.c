@@ -10,6 +10,7 @@
 #include "runtime/threads.h"
 
 #define STACK_SCRATCH 32768
+#define NEAR          256  /* elements that are laid side by side at a time */
 #define FEW           16   /* elements that are not worth a call */
 #define FEW_PIECES    8    /* for each thread */
 #define PAST_BLOCK    2048 /* bytes that are written past the cache at a time */
@@ -194,18 +195,37 @@ struct traffic {
     bool storing;     /* from a block to memory */
 };
 
+/* Elements that are converted on the way are first, or last, side by side, as loops that convert have vectors of such.
+ */
 static void move(const struct traffic *f, char *memory, char *block, size_t n)
 {
     const struct kn_loops *l = f->plan->loops;
     const enum rt_dtype t = f->dtype;
     const bool as_stored = f->plan->narrow || (kn_class_exact(t) && t != RT_BOOL);
-    int width = __builtin_ctz((unsigned)rt_dtypes[t].size);
-    if (!f->storing && f->stride == 0)
+    const size_t element = rt_dtypes[t].size, value = kn_plan_value_size(f->plan, t);
+    kn_load_loop *gather = l->narrow->gather[__builtin_ctzl(element)];
+    kn_store_loop *spread = l->narrow->spread[__builtin_ctzl(element)];
+    _Alignas(16) char room[NEAR * RT_ELEMENT];
+    if (!f->storing && f->stride == 0) {
         spread_over(f->plan, t, block, memory, n);
-    else if (f->storing)
-        (as_stored ? l->narrow->spread[width] : l->store[t])(memory, f->stride, block, n);
-    else
-        (as_stored ? l->narrow->gather[width] : l->load[t])(block, memory, f->stride, n);
+        return;
+    }
+    const bool apart = f->stride != 1;
+    for (size_t some; n > 0; n -= some, memory += (ptrdiff_t)(some * element) * f->stride, block += some * value) {
+        char *near = apart ? room : memory;
+        some = as_stored || !apart || n < NEAR ? n : NEAR;
+        if (as_stored && f->storing) {
+            spread(memory, f->stride, block, some);
+        } else if (as_stored) {
+            gather(block, memory, f->stride, some);
+        } else if (f->storing) {
+            l->store[t](near, 1, block, some);
+            if (apart) spread(memory, f->stride, near, some);
+        } else {
+            if (apart) gather(near, memory, f->stride, some);
+            l->load[t](block, near, 1, some);
+        }
+    }
 }
 
 /* Rows of n elements, each of one element in memory, `step` bytes apart. */
@@ -221,6 +241,25 @@ static void move(const struct traffic *f, char *memory, char *block, size_t n)
 REPEAT(32)
 REPEAT(64)
 
+/* Rows of few elements, `step` bytes apart, to or from rows one behind the other of a block that has them as they lie
+ * in memory: element after element of many rows, as rows are longer one way than the other. */
+static void move_columns(const struct traffic *f, char *memory, int64_t step, char *block, size_t n, size_t rows)
+{
+    const size_t element = rt_dtypes[f->dtype].size;
+    const ptrdiff_t size = (ptrdiff_t)element, apart = (ptrdiff_t)step / size;
+    kn_load_loop *gather = f->plan->loops->narrow->gather[__builtin_ctzl(element)];
+    kn_store_loop *spread = f->plan->loops->narrow->spread[__builtin_ctzl(element)];
+    _Alignas(16) char room[NEAR * RT_ELEMENT];
+    for (size_t some; rows > 0; rows -= some, memory += (int64_t)some * step, block += some * n * element) {
+        some = rows < NEAR ? rows : NEAR;
+        for (ptrdiff_t k = 0; k < (ptrdiff_t)n; k++) {
+            char *at = memory + k * f->stride * size, *in_block = block + k * size;
+            gather(room, f->storing ? in_block : at, f->storing ? (ptrdiff_t)n : apart, some);
+            spread(f->storing ? at : in_block, f->storing ? apart : (ptrdiff_t)n, room, some);
+        }
+    }
+}
+
 /* Whole rows of n elements, `step` bytes apart in memory, to or from a block, where they lie one behind the other. */
 static void move_rows(const struct traffic *f, char *memory, int64_t step, char *block, size_t n, size_t rows)
 {
@@ -234,6 +273,8 @@ static void move_rows(const struct traffic *f, char *memory, int64_t step, char 
         repeat_32(block, memory, step, n, rows);
     } else if (same && f->stride == 0 && !f->storing && n < FEW && value == 8) {
         repeat_64(block, memory, step, n, rows);
+    } else if (same && n < FEW && rows >= FEW) {
+        move_columns(f, memory, step, block, n, rows);
     } else {
         for (size_t k = 0; k < rows; k++) move(f, memory + (int64_t)k * step, block + k * bytes, n);
     }

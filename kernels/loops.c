@@ -337,31 +337,6 @@ SUM_WIDE(F32, float, double)
 SUM_WIDE(F64, double, double)
 SUM_WIDE(I64, uint64_t, uint64_t)
 
-/* Of elements apart, eight lanes at a time, so that all sums stay in registers: vectors would first have to be made of
- * single elements. */
-#define EIGHT(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
-#define TAKE(k)  double sum##k = lanes[k];
-#define MORE(k)  sum##k += (double)values[(k)*stride];
-#define GIVE(k)  lanes[k] = sum##k;
-#define SUM_APART(class, TYPE)                                                                                         \
-    static void sum_apart_##class(void *to, const void *from, ptrdiff_t stride, size_t n)                              \
-    {                                                                                                                  \
-        const size_t whole = n / KN_WIDE_LANES * KN_WIDE_LANES;                                                        \
-        const TYPE *rest = (const TYPE *)from + (ptrdiff_t)whole * stride;                                             \
-        for (ptrdiff_t first = 0; first < KN_WIDE_LANES; first += 8) {                                                 \
-            const TYPE *values = (const TYPE *)from + first * stride;                                                  \
-            double *lanes = (double *)to + first;                                                                      \
-            EIGHT(TAKE)                                                                                                \
-            for (size_t i = 0; i < whole; i += KN_WIDE_LANES, values += KN_WIDE_LANES * stride) {                      \
-                EIGHT(MORE)                                                                                            \
-            }                                                                                                          \
-            EIGHT(GIVE)                                                                                                \
-        }                                                                                                              \
-        for (size_t i = 0; i < n - whole; i++) ((double *)to)[i] += (double)rest[(ptrdiff_t)i * stride];               \
-    }
-SUM_APART(F32, float)
-SUM_APART(F64, double)
-
 #define SUM_PRODUCTS(class, TYPE)                                                                                      \
     static void sum_products_##class(void *to, const void *pa, const void *pb, size_t n)                               \
     {                                                                                                                  \
@@ -522,7 +497,6 @@ const struct kn_loops KN_LEVEL = {
     .search_least = SEARCHES(least),
     .search_greatest = SEARCHES(greatest),
     .sum_wide = {[KN_F32] = sum_wide_F32, [KN_F64] = sum_wide_F64, [KN_I64] = sum_wide_I64},
-    .sum_apart = {[KN_F32] = sum_apart_F32, [KN_F64] = sum_apart_F64},
     .sum_products = {[KN_F32] = sum_products_F32, [KN_F64] = sum_products_F64},
     .index = index_block,
     .sequence_i64 = sequence_i64,

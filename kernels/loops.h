@@ -75,8 +75,6 @@ typedef void kn_lines_loop(void *out, const void *values, const int64_t *places,
  * own, doubles or int64, of which all but `seen` values of a row are to come: value i goes to lane i modulo their
  * number. */
 typedef void kn_sum_wide_loop(void *lanes, size_t seen, const void *values, ptrdiff_t stride, size_t rows, size_t n);
-/* The same of one row from its first value on, whose values are `stride` apart. */
-typedef void kn_sum_apart_loop(void *lanes, const void *values, ptrdiff_t stride, size_t n);
 /* The same of the products of n values each, float32 or float64, of one row from its first value on. */
 typedef void kn_sum_products_loop(void *lanes, const void *a, const void *b, size_t n);
 /* As C's frexp: of n floats the mantissas, which are as wide, and the exponents; x itself and 0 of what is not finite.
@@ -130,7 +128,6 @@ struct kn_loops {
     kn_first_loop *first[KN_CLASS_COUNT];                              /* NULL for bools and complex numbers */
     kn_search_loop *search_least[KN_CLASS_COUNT], *search_greatest[KN_CLASS_COUNT]; /* likewise */
     kn_sum_wide_loop *sum_wide[KN_CLASS_COUNT];                                     /* of float32, float64 and int64 */
-    kn_sum_apart_loop *sum_apart[KN_CLASS_COUNT];                                   /* of float32 and float64 */
     kn_sum_products_loop *sum_products[KN_CLASS_COUNT];                             /* of float32 and float64 */
     void (*index)(int64_t *block, int64_t first, size_t n);                         /* first, first + 1, ... */
     /* start + i * step for n of i from 0 on, fewer than 2^31. */

@@ -246,40 +246,7 @@ SUM_BYTES(UINT8, uint8_t, 0)
 #define sum_UINT8 sum_bytes_UINT8
 #endif
 
-/* Elements some way apart, of which there are vectors where that is as many as here. */
-#define APART(put)                                                                                                     \
-    switch (stride) {                                                                                                  \
-    case 1: INDEPENDENT for (ptrdiff_t i = 0; i < (ptrdiff_t)n; i++) put(i, i); break;                                 \
-    case 2: INDEPENDENT for (ptrdiff_t i = 0; i < (ptrdiff_t)n; i++) put(i, 2 * i); break;                             \
-    case -1: INDEPENDENT for (ptrdiff_t i = 0; i < (ptrdiff_t)n; i++) put(i, -i); break;                               \
-    default: INDEPENDENT for (ptrdiff_t i = 0; i < (ptrdiff_t)n; i++) put(i, i *stride);                               \
-    }
-#define READ(i, at)  to[i] = from[at]
-#define WRITE(i, at) to[at] = from[i]
-struct two {
-    uint64_t part[2];
-};
-#define MOVE(bytes, TYPE)                                                                                              \
-    static void gather_##bytes(void *out, const void *memory, ptrdiff_t stride, size_t n)                              \
-    {                                                                                                                  \
-        const TYPE *from = memory, first = *from;                                                                      \
-        TYPE *to = out;                                                                                                \
-        if (stride == 0)                                                                                               \
-            for (size_t i = 0; i < n; i++) to[i] = first;                                                              \
-        else                                                                                                           \
-            APART(READ)                                                                                                \
-    }                                                                                                                  \
-    static void spread_##bytes(void *memory, ptrdiff_t stride, const void *in, size_t n)                               \
-    {                                                                                                                  \
-        const TYPE *from = in;                                                                                         \
-        TYPE *to = memory;                                                                                             \
-        APART(WRITE)                                                                                                   \
-    }
-MOVE(1, uint8_t)
-MOVE(2, uint16_t)
-MOVE(4, uint32_t)
-MOVE(8, uint64_t)
-MOVE(16, struct two)
+#include "kernels/loops_apart.h"
 
 /* Conversions of elements as they lie in memory: more bits keep the sign, fewer are the lowest ones. */
 #define CONVERT(name, FROM, TO, value)                                                                                 \

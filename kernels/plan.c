@@ -4,6 +4,7 @@
 #include "kernels/tabled.h"
 
 #define NEAREST     20480 /* bytes of blocks that the first-level cache keeps while loops go over them */
+#define LONGER      2     /* times as many for one operation, as no other reads its block */
 #define LEAST_BLOCK 512
 #define LONG_ROW    128 /* elements of a row that are worth a block of their own */
 
@@ -104,15 +105,17 @@ static void assign_slots(struct kn_plan *plan)
 static void choose_block(struct kn_plan *plan)
 {
     const struct kn_program *p = plan->program;
-    size_t value = plan->narrow ? 1 : 4, blocks = (size_t)plan->slots + 1;
+    size_t value = plan->narrow ? 1 : 4, blocks = (size_t)plan->slots + 1, operations = 0;
     for (int i = 0; i < p->count; i++) {
         bool typed = p->nodes[i].kind != KN_NODE_WEAK;
         size_t size = typed ? kn_plan_value_size(plan, p->nodes[i].dtype) : 0;
         if (size > value) value = size;
         if (plan->used[i] && read_in_place(plan, &p->nodes[i])) blocks++;
+        operations += plan->used[i] && kn_node_arity(&p->nodes[i]) > 0;
     }
     plan->block = KN_BLOCK;
-    while (plan->slots && plan->block > LEAST_BLOCK && plan->block * value * blocks > NEAREST) plan->block /= 2;
+    const size_t most = operations > 1 ? NEAREST : LONGER * NEAREST;
+    while (plan->slots && plan->block > LEAST_BLOCK && plan->block * value * blocks > most) plan->block /= 2;
     size_t longest = plan->space.size < (int64_t)plan->block ? (size_t)plan->space.size : plan->block;
     plan->slot_bytes =
         (longest * value + 63) / 64 * 64 + 64; /* the odd line keeps blocks off each other's cache sets */

@@ -75,6 +75,11 @@ enum rt_status kn_program_array(struct kn_program *p, const struct rt_array *a, 
     if (leaf == KN_MAX_LEAVES)
         return rt_fail(e, RT_UNSUPPORTED, "an expression over more than %d arrays cannot be evaluated at once",
                        KN_MAX_LEAVES);
+    for (int i = 0; leaf < p->leaves && i < p->count; i++)
+        if (p->nodes[i].kind == KN_NODE_ARRAY && p->nodes[i].leaf == leaf) {
+            *node = i;
+            return RT_OK;
+        }
     enum rt_status status =
         add_node(p, &(struct kn_node){.kind = KN_NODE_ARRAY, .dtype = a->dtype, .leaf = leaf}, node, e);
     if (status == RT_OK && leaf == p->leaves) p->arrays[p->leaves++] = a;

@@ -5,9 +5,9 @@
 #include "kernels/reduce_host.h"
 #include "runtime/interrupt.h"
 
-#define BLOCK       512 /* numbers of float64 that are added in KN_WIDE_LANES lanes */
-#define LEAST_APART 64  /* numbers of a row that are worth being added where they lie, rather than side by side */
-#define MOST        256 /* numbers that the blocks of an item come to: two for complex ones, of which an item has 32768 */
+#define BLOCK 512 /* numbers of float64 that are added in KN_WIDE_LANES lanes */
+#define NEAR  256 /* numbers that are laid side by side at a time; BLOCK is so many times as many */
+#define MOST  256 /* numbers that the blocks of an item come to: two for complex ones, of which an item has 32768 */
 
 union lane {
     double real;
@@ -167,26 +167,34 @@ static void sum_computed(struct sums *s, const struct kn_reduce_pass *p, size_t 
     end_block(s);
 }
 
-/* Whether what is added are numbers in memory, so many elements apart that loading them would take longer. */
+/* Whether what is added are numbers in memory, so many elements apart. */
 static bool are_apart(const struct kn_reduce_pass *p, int64_t *step)
 {
     const struct kn_program *g = &p->r->program;
     if (g->count != 1 || g->nodes[0].kind != KN_NODE_ARRAY || p->parts != 1 || p->plan->linear[0]) return false;
-    if (!p->plan->loops->sum_apart[p->class] || !kn_class_exact(g->nodes[0].dtype)) return false;
+    if (p->truths || kn_class_of(g->nodes[0].dtype) != p->part || !kn_class_exact(g->nodes[0].dtype)) return false;
     *step = kn_row_step(&p->r->leaves[0].row);
     return *step != KN_NO_STEP;
 }
 
 static void sum_apart(struct sums *s, const struct kn_reduce_pass *p, size_t item, int64_t step)
 {
-    size_t left, some;
+    kn_load_loop *gather = p->plan->loops->narrow->gather[__builtin_ctzl(p->value)];
+    size_t left, seen = 0, some;
     const char *at = kn_reduce_apart_chunk(p, item, step, &left);
+    _Alignas(64) char values[NEAR * sizeof(double)];
     do {
-        some = left < s->block ? left : s->block;
-        p->plan->loops->sum_apart[p->class](s->lanes, at, (ptrdiff_t)step, some);
-        end_block(s);
+        some = left < NEAR ? left : NEAR;
+        gather(values, at, (ptrdiff_t)step, some);
+        s->add(s->lanes, seen, values, 0, 1, some);
         at += (int64_t)some * step * (int64_t)p->value;
-    } while ((left -= some) > 0);
+        seen += some;
+        left -= some;
+        if (seen == s->block || left == 0) {
+            end_block(s);
+            seen = 0;
+        }
+    } while (left > 0);
 }
 
 /* Whether what is added are products, or squares, of numbers that lie in memory as they are; `leaf` then has which. */
@@ -284,13 +292,11 @@ static size_t streams(const struct kn_reduce_pass *p, size_t item)
     return KN_SUMMED_ROWS;
 }
 
-/* Short rows of numbers that are computed, some of them before they are added up side by side: making a walk for each
- * would take longer. */
+/* Short rows of numbers that are computed or lie apart, some of them before they are added up side by side: making a
+ * walk for each would take longer. */
 static bool are_short(const struct kn_reduce_pass *p)
 {
-    int64_t step;
     int leaf[2];
-    if (are_apart(p, &step) && p->r->length >= LEAST_APART) return false;
     return p->chunks == 1 && p->parts == 1 && !p->truths && p->plan->space.ndim == 1 && p->r->length <= BLOCK &&
            p->r->length <= (int64_t)p->plan->block && !stored(p) && !are_products(p, leaf);
 }
@@ -321,11 +327,18 @@ static void sum_short_rows(const struct kn_reduce_pass *p, size_t begin, size_t 
     const size_t n = (size_t)p->r->length, size = kn_classes[p->part].size;
     struct places at = {.left = {0}};
     struct kn_walk w;
-    kn_reduce_start_item(p, begin, scratch, &w);
+    int64_t step;
+    const bool apart = are_apart(p, &step);
+    kn_load_loop *gather = p->plan->loops->narrow->gather[__builtin_ctzl(size)];
+    if (!apart) kn_reduce_start_item(p, begin, scratch, &w);
     for (size_t item = begin, count; item < end && !rt_interrupted(); item += count) {
         count = end - item < KN_SUMMED_ROWS ? end - item : KN_SUMMED_ROWS;
         for (size_t i = 0; i < count; i++) {
             go_to_row(p, item + i, &at);
+            if (apart) {
+                gather(values + i * n * size, p->plan->base[0] + at.shift[0], (ptrdiff_t)step, n);
+                continue;
+            }
             kn_walk_shift(&w, at.shift, n);
             const char *row = kn_walk_evaluate(&w, n, values + i * n * size);
             if (row != values + i * n * size) memcpy(values + i * n * size, row, n * size);

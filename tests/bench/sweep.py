@@ -289,6 +289,28 @@ def shapes():
                     [(f"{c[0]} {t}", c[1], c[2]) for c in cases if c])
 
 
+def views():
+    """Views of arrays that the cache keeps: every k-th element, transposed matrices, parts of them, channels of images."""
+    for t in ("uint8", "int32", "float32", "float64"):
+        cases = []
+        for step in (-1, 2, -2, 3, 4, 5):
+            v, w = f'x["::{step}"]', f"x[::{step}]"
+            cases += [(f"add to every {step}th", f"{v} + 1", f"{w} + 1"), (f"square every {step}th", f"{v} * {v}", f"{w} * {w}"), (f"copy every {step}th", f"{v}:clone()", f"{w}.copy()"),
+                      (f"sum every {step}th", f"{v}:sum()", f"{w}.sum()"), (f"max every {step}th", f"{v}:max()", f"{w}.max()"), (f"convert every {step}th", f'{v}:to("float16")', f'{w}.astype("float16")'),
+                      (f"write to every {step}th", f'write(x, "::{step}", 1)', f"x.__setitem__(slice(None, None, {step}), 1)"), (f"write every {step}th", f'write(x, "::{step}", y["::{step}"])', f"x.__setitem__(slice(None, None, {step}), y[::{step}])")]
+        for m, size in (("a", 32), ("b", 128), ("c", 512)):
+            cases += [(f"add to transposed {size}", f"{m}.T + 1", f"np.add({m}.T, 1, order='C')"), (f"add to transposed {size}, any order", f"{m}.T + 1", f"{m}.T + 1"), (f"add transposed {size}", f"{m}.T + {m}", f"{m}.T + {m}"), (f"copy transposed {size}", f"{m}.T:clone()", f"{m}.T.copy()"),
+                      (f"sum rows of every 2nd column {size}", f'{m}[":, ::2"]:sum(2)', f"{m}[:, ::2].sum(1)"), (f"max rows of every 2nd column {size}", f'{m}[":, ::2"]:max(2)', f"{m}[:, ::2].max(1)"), (f"one column {size}", f"{m}[{{{{}}, 2}}] + 1", f"{m}[:, 1] + 1"),
+                      (f"inner part {size}", f'{m}["2:-2, 2:-2"]:clone()', f"{m}[1:-1, 1:-1].copy()"), (f"write half the columns {size}", f"write({m}, {{{{}}, {{1, {size // 2}}}}}, {m}[{{{{}}, {{{size // 2 + 1}, {size}}}}}])", f"{m}.__setitem__((slice(None), slice(0, {size // 2})), {m}[:, {size // 2}:])"),
+                      (f"stack transposed {size}", f"gpu.stack({{{m}.T, {m}.T}})", f"np.stack([{m}.T, {m}.T], out=np.empty((2, {size}, {size}), {m}.dtype))"), (f"neighbours {size}", f'{m}["2:-2, 1:-3"] + {m}["2:-2, 3:"]', f"{m}[1:-1, :-2] + {m}[1:-1, 2:]")]
+        for m, size in (("i", 100), ("j", 500)):
+            v, w = f"{m}[{{{{}}, {{}}, 2}}]", f"{m}[:, :, 1]"
+            cases += [(f"channel add {size}", f"{v} + 1", f"{w} + 1"), (f"channel copy {size}", f"{v}:clone()", f"{w}.copy()"), (f"channel sum {size}", f"{v}:sum()", f"{w}.sum()"), (f"channel max {size}", f"{v}:max()", f"{w}.max()"), (f"channel write {size}", f"write({m}, {{{{}}, {{}}, 2}}, 0)", f"{m}.__setitem__((slice(None), slice(None), 1), 0)"),
+                      (f"channels to planes {size}", f"{m}:permute(3, 1, 2):clone()", f"{m}.transpose(2, 0, 1).copy()"), (f"channels reversed {size}", f"{m}:flip(3):clone()", f"{m}[:, :, ::-1].copy()"), (f"channels reversed add {size}", f"{m}:flip(3) + 1", f"{m}[:, :, ::-1] + 1")]
+        yield Group(f"view {t}", *both(made("x", t, 100_000), made("y", t, 100_000), made("a", t, 32, 32), made("b", t, 128, 128), made("c", t, 512, 512), made("i", t, 100, 100, 3), made("j", t, 500, 500, 3),
+                    ("write = function(t, k, v) t[k] = v end", "")), [(f"{c[0]} {t}", c[1], c[2]) for c in cases])
+
+
 def converts():
     types = ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64", "complex64", "complex128"]
     for f in types:
@@ -413,7 +435,7 @@ def files():
         yield Group(f"file {t}", *both(made("a", t, 3000, 1000), made("b", t, 1000, 50)), cases)
 
 
-SUBJECTS = {"reduce": reductions, "scan": scans, "order": orders, "index": indices, "shape": shapes, "convert": converts,
+SUBJECTS = {"reduce": reductions, "scan": scans, "order": orders, "index": indices, "shape": shapes, "view": views, "convert": converts,
             "product": products, "statistic": statistics, "fft": transforms, "linalg": linear, "file": files}
 
 

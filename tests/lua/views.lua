@@ -154,6 +154,31 @@ for _, device in ipairs(t.devices()) do
     t.raises("no axis 4", gpu.stack, { a, a }, 4)
   end)
 
+  test("what is computed from and into short rows of elements apart", function()
+    for _, dtype in ipairs({ "uint8", "int16", "float16", "float32", "float64", "complex64" }) do
+      for _, columns in ipairs(t.brief and { 3, 17 } or { 1, 2, 3, 4, 8, 15, 16, 17 }) do
+        for _, step in ipairs({ -1, -2, 2, 3 }) do
+          local rows, wide = 300, columns * math.abs(step)
+          local x = gpu.evaluate((gpu.range(rows * wide, "int32", device) % 100):reshape(rows, wide):to(dtype))
+          local key, y = (":, ::%d"):format(step), gpu.zeros(rows, wide, dtype, device)
+          local more, values = (x[key] + 1):totable(), x:totable()
+          y[key] = x[key] * 2
+          local written = y:totable()
+          for i = 1, rows do
+            for j = 1, columns do
+              local place = step > 0 and 1 + (j - 1) * step or wide + (j - 1) * step
+              t.eq(more[i][j], values[i][place] + 1)
+              t.eq(written[i][place], values[i][place] * 2)
+              for beside = place + 1, math.min(step > 0 and place + step - 1 or place, wide) do
+                t.eq(written[i][beside], values[i][beside] * 0)
+              end
+            end
+          end
+        end
+      end
+    end
+  end)
+
   test("fields", function()
     local x = gpu.zeros(2, 3, "float64", device)
     t.eq(x.ndim, 2)

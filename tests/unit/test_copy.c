@@ -159,6 +159,63 @@ TEST(turned_lines_read_what_is_there)
             }
 }
 
+/* Elements apart that begin or end where memory does: none is read that is not between the first and the last one. */
+static void check_gathered(size_t width, int64_t stride, size_t n)
+{
+    const int64_t size = (int64_t)1 << width, reach = ((int64_t)n - 1) * stride;
+    const char *end = guarded_end(0), *first = end - size - (reach > 0 ? reach * size : 0);
+    char got[128 * 16];
+    kn_host_loops()->narrow->gather[width](got, first, (ptrdiff_t)stride, n);
+    for (size_t i = 0; i < n; i++)
+        if (memcmp(got + i * (size_t)size, first + (int64_t)i * stride * size, (size_t)size) != 0)
+            FAIL("%lld bytes, by %lld: %zu of %zu is wrong", (long long)size, (long long)stride, i, n);
+}
+
+/* None is written that is not one of them. */
+static void check_spread(size_t width, int64_t stride, size_t n)
+{
+    const int64_t size = (int64_t)1 << width, reach = ((int64_t)n - 1) * llabs(stride) + 1;
+    static char memory[(128 * 7 + 2) * 16], want[sizeof memory];
+    const char *in = guarded_end(0) - (int64_t)n * size;
+    const int64_t first = stride < 0 ? reach : 1;
+    memset(memory, 0x55, sizeof memory);
+    memset(want, 0x55, sizeof want);
+    for (size_t i = 0; i < n; i++)
+        memcpy(want + (first + (int64_t)i * stride) * size, in + (int64_t)i * size, (size_t)size);
+    kn_host_loops()->narrow->spread[width](memory + first * size, (ptrdiff_t)stride, in, n);
+    if (memcmp(memory, want, sizeof want) != 0)
+        FAIL("%zu of %lld bytes, by %lld, are wrong", n, (long long)size, (long long)stride);
+}
+
+TEST(elements_apart_read_and_write_themselves_alone)
+{
+    for (int k = 0; k < GUARDED_BYTES; k++) guarded_end(0)[k - GUARDED_BYTES] = (char)(k * 7 + k / 251);
+    for (size_t width = 0; width < 5; width++)
+        for (int64_t stride = -7; stride <= 7; stride++)
+            for (size_t n = 1; n < 128; n += 1 + n / 9) {
+                check_gathered(width, stride, n);
+                if (stride != 0) check_spread(width, stride, n);
+            }
+}
+
+/* Both sides backwards along one axis or two. */
+TEST(copy_backwards)
+{
+    int64_t shape[] = {13, 21};
+    for (unsigned axes = 1; axes < 4; axes++) {
+        ARRAYS a = test_array(RT_INT16, 2, shape, 3, false), to = test_array(RT_INT16, 2, shape, 4, false);
+        struct rt_array back[2] = {a, to};
+        for (int k = 0; k < 2; k++)
+            for (int axis = 0; axis < 2; axis++) {
+                if (!(axes >> axis & 1)) continue;
+                back[k].offset += (shape[axis] - 1) * back[k].strides[axis];
+                back[k].strides[axis] = -back[k].strides[axis];
+            }
+        check_copy(&back[1], &back[0]);
+        rt_array_release(&a), rt_array_release(&to);
+    }
+}
+
 /* Results of 16 MiB and more are written past the cache where whole lines can be. */
 TEST(copy_transposed_large)
 {
