@@ -142,8 +142,9 @@ static int push_inserted(lua_State *L, int idx, int x, int axis, int64_t count)
     return lg_step(L, "broadcast_to", "vv", v, lua_gettop(L));
 }
 
-/* All by the order of their places: of n values inserted 2 i (n + 1) for the element i, and 2 i (n + 1) - n - 1 and on
- * for those that come before it. */
+/* Where the elements of the result come from: of x those before a place are the places before it less the values that
+ * are inserted there; the values, which follow x in what is taken from, go in the order of their indices, and of one
+ * index in their own. */
 static int insert_many(lua_State *L, int x, int axis)
 {
     const struct rt_array *a = lg_form(L, x);
@@ -162,13 +163,19 @@ static int insert_many(lua_State *L, int x, int axis)
                               (LUAI_UACINT)n + 1);
     }
     const int added = push_inserted(L, 3, x, axis, count);
-    const int64_t apart = count + 1;
-    const int own = lg_step(L, "gpu.range", "iiiss", 2 * apart, 2 * n * apart, 2 * apart, "int64", device);
-    const int rank = lg_step(L, "gpu.range", "iiiss", -apart, -(int64_t)2, (int64_t)1, "int64", device);
-    const int before = lg_step(L, "add", "vv", lg_step(L, "mul", "vi", i, 2 * apart), rank);
-    const int places = lg_push_joined(L, 0, 2, (int[]){own, before});
-    const int order = lg_step(L, "argsort", "v", places), all = lg_push_joined(L, axis, 2, (int[]){x, added});
-    lg_step(L, "take", "vvi", all, order, (int64_t)axis + 1);
+    const int rank = lg_step(L, "gpu.range", "iiiss", (int64_t)0, count - 1, (int64_t)1, "int64", device);
+    const int sorted = lg_step(L, "add", "vv", lg_step(L, "mul", "vi", i, count), rank);
+    const int order = lg_step(L, "argsort", "v", sorted);
+    const int places = lg_step(L, "add", "vv", lg_step(L, "take", "vv", i, order), rank);
+    const char *dtype = n + count <= INT32_MAX ? "int32" : "int64";
+    const int marks = lg_step(L, "gpu.zeros", "iss", n + count, "bool", device);
+    lg_step(L, "put_", "vvb", marks, places, 1);
+    const int all_places = lg_step(L, "gpu.range", "iiiss", (int64_t)1, n + count, (int64_t)1, dtype, device);
+    int from = lg_step(L, "sub", "vv", all_places, lg_step(L, "cumsum", "vi", marks, (int64_t)1));
+    from = lg_step(L, "to", "vs", from, dtype);
+    lg_step(L, "put_", "vvv", from, places, lg_step(L, "to", "vs", lg_step(L, "add", "vi", order, n), dtype));
+    const int all = lg_push_joined(L, axis, 2, (int[]){x, added});
+    lg_step(L, "take", "vvi", all, from, (int64_t)axis + 1);
     return 1;
 }
 
