@@ -552,7 +552,6 @@ void simt_check_free(struct simt_check *c)
 {
     if (!c) return;
     simt_releases_free(c);
-    simt_order_end(c);
     for (int k = 0; k < LOG_STRIPES; k++) {
         simt_histories_clear(&c->listed[k].of);
         pthread_mutex_destroy(&c->listed[k].lock);
@@ -570,6 +569,7 @@ void simt_check_free(struct simt_check *c)
     free(c->reports);
     free(c->keys);
     simt_steady_free(c);
+    simt_order_end(c);
     free(c);
 }
 

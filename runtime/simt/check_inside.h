@@ -130,6 +130,7 @@ struct simt_check {
     struct table scoped_words; /* of global memory */
     _Atomic uint64_t *spots;   /* where something was released, by number: check_strong.c; NULL: nothing is */
     _Atomic uint32_t seen_work, seen_wide, seen_apart; /* check_seen.c */
+    _Atomic(struct links_pool *) links;                /* check_pool.c; NULL: there are none yet */
     _Atomic bool coarse;                               /* order goes by numbers from now on */
     /* releases: by an atomic or volatile write behind a fence */
     _Atomic uint64_t releases;

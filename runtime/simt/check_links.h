@@ -32,10 +32,18 @@ struct link { /* items to which others may come: a set is its address and, in th
     struct seen_set *base, *joined;   /* what these say, it says, too; NULL: there is none */
     _Atomic(struct seen_set *) below; /* a list that says what those two do; NULL: not made yet */
     _Atomic(struct seen_set *) whole; /* a list that says at least what it does with some of its items; NULL: none */
-    void *memory;                     /* that it lies in: it is not malloc that knows multiples of LINK_BYTES best */
     struct link *next;                /* of those that nobody holds any longer */
+    struct links_pool *pool;          /* check_pool.c: that it is of, */
+    struct links_chunk *alone;        /* if it is large, its own part of that, */
+    uint16_t part, piece;             /* and which size */
     uint64_t items[];                 /* of one that stays as it is by rising keys */
 };
+
+/* ---- check_pool.c ---- */
+/* Room of `bytes` bytes for a link, of which only what tells where it lies is set. NULL: no memory. */
+struct link *simt_pool_take(struct simt_check *c, size_t bytes);
+void simt_pool_give(struct link *k);
+void simt_pool_end(struct simt_check *c); /* all links, whoever holds them */
 
 static inline struct link *link_of(const struct seen_set *s)
 {

@@ -206,7 +206,6 @@ void simt_order_free(struct block *b)
 
 void simt_order_end(struct simt_check *c)
 {
-    for (int k = 0; k < LOG_STRIPES; k++) {
-        simt_places_empty(&c->order[k].places);
-    }
+    for (int k = 0; k < LOG_STRIPES; k++) free(c->order[k].places.items);
+    simt_pool_end(c); /* and with it what comes with their values */
 }

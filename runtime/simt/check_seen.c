@@ -8,7 +8,6 @@
  * and of two large sets that are joined none is copied, unless they mostly say something of the same threads: the new
  * one says what both do. Where many are looked through, by depth or for one question, what they say is put in one list,
  * which is kept. */
-#include <stdalign.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +49,7 @@ static void free_all(struct link *gone)
         drop(k->joined, &gone);
         drop(atomic_load_explicit(&k->below, memory_order_relaxed), &gone);
         drop(atomic_load_explicit(&k->whole, memory_order_relaxed), &gone);
-        free(k->memory);
+        simt_pool_give(k);
     }
 }
 
@@ -191,14 +190,12 @@ static void set_upon(struct link *k, const struct seen_set *other)
  * holds of the first becomes its own. NULL: no memory. */
 static struct link *new_link(struct simt_check *c, size_t n, struct seen_set *base, struct seen_set *joined)
 {
-    void *memory = rt_alloc(sizeof(struct link) + n * sizeof(uint64_t) + LINK_BYTES - alignof(max_align_t));
-    if (!memory) {
+    struct link *k = simt_pool_take(c, sizeof *k + n * sizeof *k->items);
+    if (!k) {
         atomic_store(&c->no_memory, true);
         return NULL;
     }
-    struct link *k = link_of((struct seen_set *)((uintptr_t)memory + LINK_BYTES - 1));
-    memset(k, 0, sizeof *k);
-    k->memory = memory;
+    memset(k, 0, offsetof(struct link, pool));
     atomic_init(&k->holders, 1);
     k->shared = c->parallel;
     k->room = (uint32_t)n;
@@ -383,7 +380,7 @@ static void copy(struct simt_check *c, struct seen_set **to, const uint64_t *ite
     if (!k) return;
     k->count = simt_items_merge(was ? was->items : items, was ? was->count : 0, items, n, k->items);
     if (was && k->count == was->count && !memcmp(k->items, was->items, k->count * sizeof *k->items)) {
-        free(k->memory);
+        simt_pool_give(k);
         return;
     }
     set_block(k, k->items, k->count);

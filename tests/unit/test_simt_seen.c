@@ -105,6 +105,7 @@ TEST(sets_say_what_tables_say)
     CHECK(!atomic_load(&c->no_memory));
     for (int k = 0; k < SETS; k++) simt_seen_let_go(&sets[k]);
     free(tables);
+    simt_pool_end(c);
     free(c);
 }
 
@@ -132,6 +133,7 @@ TEST(a_set_knows_which_it_came_from)
     simt_seen_let_go(&s);
     simt_seen_let_go(&first);
     simt_seen_let_go(&before);
+    simt_pool_end(c);
     free(c);
 }
 
@@ -164,6 +166,7 @@ TEST(sets_that_are_joined_again_and_again_stay_small)
     for (unsigned b = 0; b < MEET; b++) simt_seen_let_go(&knows[b]);
     simt_seen_let_go(&place);
     CHECK(!atomic_load(&c->no_memory) && !atomic_load(&c->coarse));
+    simt_pool_end(c);
     free(c);
 }
 
@@ -203,5 +206,6 @@ TEST(what_others_had_seen_is_found)
     for (unsigned k = 0; k < ALL; k++) simt_seen_let_go(&sets[k]);
     free(seen);
     free(sets);
+    simt_pool_end(c);
     free(c);
 }
