@@ -134,8 +134,12 @@ void simt_pool_give(struct link *k)
 void simt_pool_end(struct simt_check *c)
 {
     struct links_pool *p = atomic_load(&c->links);
-    for (unsigned k = 0; p && k < PARTS; k++)
-        while (p->parts[k].chunks) free_chunk(&p->parts[k], p->parts[k].chunks);
+    for (unsigned k = 0; p && k < PARTS; k++) {
+        for (struct links_chunk *one = p->parts[k].chunks, *next; one; one = next) {
+            next = one->next;
+            free(one);
+        }
+    }
     free(p);
     atomic_store(&c->links, NULL);
 }
