@@ -137,6 +137,35 @@ TEST(a_set_knows_which_it_came_from)
     free(c);
 }
 
+static int by_number(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Few or many, in no order, in one, against it, or in runs of one each: the latest of each key is left. */
+TEST(items_are_sorted_by_keys)
+{
+    enum { MOST = 20000 };
+    uint64_t *items = malloc(MOST * sizeof *items), *sorted = malloc(MOST * sizeof *sorted);
+    static const size_t counts[] = {0, 1, 2, 50, 999, 1000, 1001, 4097, MOST};
+    for (unsigned round = 0; round < 6 * sizeof counts / sizeof *counts; round++) {
+        size_t n = counts[round / 6], kept = 0, run = round % 6 < 2 ? 1 : 1 + below(3000);
+        for (size_t k = 0; k < n; k++) items[k] = seen_item(1 + below(20), SEEN_THREAD + below(60), 0, 1 + below(9));
+        for (size_t k = 0; k < n; k += run) qsort(items + k, run < n - k ? run : n - k, sizeof *items, by_number);
+        if (round % 6 == 2) qsort(items, n, sizeof *items, by_number);
+        for (size_t k = 0; round % 6 == 3 && k < n; k++) items[k] = seen_item(1, SEEN_THREAD + n - k, 0, 1);
+        memcpy(sorted, items, n * sizeof *items);
+        qsort(sorted, n, sizeof *sorted, by_number);
+        for (size_t k = 0; k < n; k++)
+            if (k + 1 == n || SEEN_KEY(sorted[k]) != SEEN_KEY(sorted[k + 1])) sorted[kept++] = sorted[k];
+        CHECK_INT(simt_items_sort(items, n), kept);
+        CHECK(!memcmp(items, sorted, kept * sizeof *items));
+    }
+    free(items);
+    free(sorted);
+}
+
 static record done_by(unsigned k)
 {
     return (record)(1 + k / 1000) << BLOCK_AT | (record)4 << TIME_AT | (record)(k % 1000) << THREAD_AT;
