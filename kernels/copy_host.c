@@ -116,41 +116,40 @@ static inline void turn_square(size_t size, char *to, size_t to_row, const char 
     if (size == 8) turn_square_2(to, to_row, from, from_row);
 }
 
-/* to[i][j] = from[j * from_stride + i] for `rows` of i, those of a line at most, and `columns` of j, rows of `to` being
- * to_row bytes apart; and the same within a buffer, whose rows are then written. Squares may have more rows than that:
- * what they read beyond a column's is a later column's, where there is one. */
+/* What is transposed to rows that are to_row bytes apart, or to a buffer whose rows are then written. Squares may have
+ * more rows than that: what they read beyond a column's is a later column's, where there is one. */
 #define TURN_LINE(name, TYPE)                                                                                          \
-    static inline void name##_into(char *to, size_t to_row, const char *from, int64_t from_stride, int64_t rows,       \
-                                   int64_t columns)                                                                    \
+    static inline void name##_into(const struct kn_turn *t, char *to, size_t to_row)                                   \
     {                                                                                                                  \
         enum { SIZE = sizeof(TYPE), IN_LINE = KN_LINE / SIZE, SIDE = 16 / SIZE };                                      \
+        const int64_t rows = t->rows, columns = t->columns, from_stride = t->from_stride;                              \
+        const TYPE *from = (const TYPE *)(const void *)t->from;                                                        \
         const int64_t squares = (rows + SIDE - 1) / SIDE * SIDE, more = squares - rows,                                \
                       within = more == 0         ? columns                                                             \
                                : from_stride > 0 ? columns - (more - 1) / from_stride - 1                              \
                                                  : 0;                                                                  \
         int64_t j = 0;                                                                                                 \
         for (; SIDE > 1 && j + SIDE <= within; j += SIDE) {                                                            \
-            const TYPE *in = (const TYPE *)from + j * from_stride;                                                     \
+            const TYPE *in = from + j * from_stride;                                                                   \
             for (int k = 0; k < SIDE; k++) __builtin_prefetch(in + k * from_stride + AHEAD * IN_LINE);                 \
             for (int64_t i = 0; i < squares; i += SIDE)                                                                \
                 turn_square(SIZE, to + (size_t)i * to_row + j * SIZE, to_row, (const char *)(in + i),                  \
                             from_stride * SIZE);                                                                       \
         }                                                                                                              \
         for (; j < columns; j++) {                                                                                     \
-            const TYPE *in = (const TYPE *)from + j * from_stride;                                                     \
+            const TYPE *in = from + j * from_stride;                                                                   \
             __builtin_prefetch(in + AHEAD * IN_LINE);                                                                  \
             for (int64_t i = 0; i < rows; i++) *(TYPE *)(to + (size_t)i * to_row + j * SIZE) = in[i];                  \
         }                                                                                                              \
     }                                                                                                                  \
-    static void name(char *to, int64_t to_stride, const char *from, int64_t from_stride, int64_t rows,                 \
-                     int64_t columns, bool past)                                                                       \
+    static void name(const struct kn_turn *t, bool past)                                                               \
     {                                                                                                                  \
         enum { SIZE = sizeof(TYPE), IN_LINE = KN_LINE / SIZE };                                                        \
         _Alignas(KN_LINE) TYPE turned[IN_LINE][(SIZE * LONG < LONG_BYTES ? LONG_BYTES / SIZE : LONG) + IN_LINE];       \
-        name##_into((char *)turned, sizeof turned[0], from, from_stride, rows, columns);                               \
-        for (int64_t i = 0; i < rows; i++)                                                                             \
-            write_bytes(to + i * to_stride * (int64_t)sizeof(TYPE), (const char *)turned[i],                           \
-                        (size_t)columns * sizeof(TYPE), past);                                                         \
+        name##_into(t, (char *)turned, sizeof turned[0]);                                                              \
+        for (int64_t i = 0; i < t->rows; i++)                                                                          \
+            write_bytes(t->to + i * t->to_stride * (int64_t)sizeof(TYPE), (const char *)turned[i],                     \
+                        (size_t)t->columns * sizeof(TYPE), past);                                                      \
     }
 TURN_LINE(turn_1, uint8_t)
 TURN_LINE(turn_2, uint16_t)
@@ -158,28 +157,26 @@ TURN_LINE(turn_4, uint32_t)
 TURN_LINE(turn_8, uint64_t)
 TURN_LINE(turn_16, double _Complex)
 
-static void turn(size_t size, char *to, int64_t to_stride, const char *from, int64_t from_stride, int64_t rows,
-                 int64_t columns, bool past)
+static void turn(const struct kn_turn *t, bool past)
 {
-    switch (size) {
-    case 1: turn_1(to, to_stride, from, from_stride, rows, columns, past); break;
-    case 2: turn_2(to, to_stride, from, from_stride, rows, columns, past); break;
-    case 4: turn_4(to, to_stride, from, from_stride, rows, columns, past); break;
-    case 8: turn_8(to, to_stride, from, from_stride, rows, columns, past); break;
-    default: turn_16(to, to_stride, from, from_stride, rows, columns, past); break;
+    switch (t->size) {
+    case 1: turn_1(t, past); break;
+    case 2: turn_2(t, past); break;
+    case 4: turn_4(t, past); break;
+    case 8: turn_8(t, past); break;
+    default: turn_16(t, past); break;
     }
 }
 
-void kn_turn_line(size_t size, char *to, int64_t to_stride, const char *from, int64_t from_stride, int64_t rows,
-                  int64_t columns)
+void kn_turn_line(const struct kn_turn *t)
 {
-    const size_t row = (size_t)to_stride * size;
-    switch (size) {
-    case 1: turn_1_into(to, row, from, from_stride, rows, columns); break;
-    case 2: turn_2_into(to, row, from, from_stride, rows, columns); break;
-    case 4: turn_4_into(to, row, from, from_stride, rows, columns); break;
-    case 8: turn_8_into(to, row, from, from_stride, rows, columns); break;
-    default: turn_16_into(to, row, from, from_stride, rows, columns); break;
+    const size_t row = (size_t)t->to_stride * t->size;
+    switch (t->size) {
+    case 1: turn_1_into(t, t->to, row); break;
+    case 2: turn_2_into(t, t->to, row); break;
+    case 4: turn_4_into(t, t->to, row); break;
+    case 8: turn_8_into(t, t->to, row); break;
+    default: turn_16_into(t, t->to, row); break;
     }
 }
 
@@ -189,11 +186,13 @@ static void turn_tile(const struct copy *c, char *to, const char *from, int64_t 
     const struct kn_space *s = &c->s;
     const int64_t to_stride = s->strides[1][c->across], from_stride = s->strides[0][s->ndim - 1],
                   in_line = KN_LINE / (int64_t)c->size;
-    for (; rows > 0; rows -= in_line, to += in_line * to_stride * (int64_t)c->size, from += KN_LINE)
+    for (; rows > 0; rows -= in_line, to += in_line * to_stride * (int64_t)c->size, from += KN_LINE) {
+        const struct kn_turn t = {c->size, to, to_stride, from, from_stride, rows < in_line ? rows : in_line, columns};
         if (c->few && rows >= in_line)
-            kn_turn_line(c->size, to, to_stride, from, from_stride, in_line, columns);
+            kn_turn_line(&t);
         else
-            turn(c->size, to, to_stride, from, from_stride, rows < in_line ? rows : in_line, columns, c->past);
+            turn(&t, c->past);
+    }
 }
 
 static void copy_elements(size_t size, char *to, const int64_t *to_stride, const char *from, const int64_t *from_stride,

@@ -154,11 +154,16 @@ bool kn_turned_room(const struct kn_program *p, const struct rt_array *out, stru
 bool kn_broadcast_choose(const struct kn_run *r);
 void kn_broadcast_run(struct kn_run *r);
 
-/* kernels/copy_host.c: to[i * to_stride + j] = from[j * from_stride + i], strides in elements, for `rows` of i, those
- * of a cache line at most, and `columns` of j. Rows of `to` up to the next whole 16 bytes of elements may be written,
- * too.
- */
-void kn_turn_line(size_t size, char *to, int64_t to_stride, const char *from, int64_t from_stride, int64_t rows,
-                  int64_t columns);
+/* Elements of `size` bytes that are transposed: to[i * to_stride + j] = from[j * from_stride + i], strides in elements,
+ * for `rows` of i, those of a cache line at most, and `columns` of j. */
+struct kn_turn {
+    size_t size;
+    char *to;
+    int64_t to_stride;
+    const char *from;
+    int64_t from_stride, rows, columns;
+};
+/* kernels/copy_host.c. Rows of `to` up to the next whole 16 bytes of elements may be written, too. */
+void kn_turn_line(const struct kn_turn *t);
 
 #endif

@@ -341,9 +341,10 @@ static void combine_piece(void *context, size_t begin, size_t end, int worker)
 }
 
 void kn_reduce_write(const struct kn_reduce_pass *p, enum kn_class class, const char *values, int64_t stride,
-                     int64_t first, size_t n, char *block, char *converted)
+                     int64_t first, size_t n, char *scratch)
 {
     const struct kn_loops *l = p->plan->loops;
+    char *block = scratch, *converted = scratch + p->block_bytes;
     enum rt_dtype exact = p->raw ? p->raw_dtype : kn_classes[class].dtype, t = p->out->dtype;
     class = kn_class_of(exact);
     char *to = (char *)rt_array_host(p->out) + first * (int64_t)rt_dtypes[t].size;
@@ -402,7 +403,6 @@ static enum rt_status reduce_chunks(struct kn_reduce_pass *p, struct rt_error *e
     if (rt_interrupted()) return RT_OK;
     if (p->chunks > 1) rt_parallel_for((size_t)r->count, 1, combine_piece, p);
     int64_t count = combine_parts(p);
-    char *block = p->scratch, *converted = block + p->block_bytes;
     for (int64_t i = 0; i < count; i += KN_BLOCK) {
         size_t n = count - i < KN_BLOCK ? (size_t)(count - i) : KN_BLOCK;
         if (p->index) {
@@ -410,7 +410,7 @@ static enum rt_status reduce_chunks(struct kn_reduce_pass *p, struct rt_error *e
             for (size_t k = 0; k < n; k++) to[k] = p->index[(i + (int64_t)k) * p->chunks] + 1;
         } else {
             kn_reduce_write(p, p->partial_class, p->partial + (size_t)(i * p->chunks) * p->partial_value, p->chunks, i,
-                            n, block, converted);
+                            n, p->scratch);
         }
     }
     return RT_OK;

@@ -46,10 +46,10 @@ int64_t kn_reduce_bytes_to(const struct rt_array *a, int64_t index);
 /* The loop that combines elements that lie in memory as they are to be combined, some rows of them at a time; else
  * NULL. */
 kn_rows_loop *kn_reduce_rows_loop(const struct kn_reduce_pass *p);
-/* Writes n values of a class, `stride` values apart, as elements of the output from `first` on. Both blocks are
- * scratch. */
+/* Writes n values of a class, `stride` values apart, as elements of the output from `first` on. `scratch` is two
+ * blocks. */
 void kn_reduce_write(const struct kn_reduce_pass *p, enum kn_class class, const char *values, int64_t stride,
-                     int64_t first, size_t n, char *block, char *converted);
+                     int64_t first, size_t n, char *scratch);
 /* Partial results and places for so many items, and for each worker scratch with so many blocks. */
 enum rt_status kn_reduce_room(struct kn_reduce_pass *p, size_t items, size_t blocks, bool alone, struct rt_error *e);
 /* Makes more rows of few that lie side by side: see reduce_rows.c. */

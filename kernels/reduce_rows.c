@@ -188,21 +188,20 @@ static void rows_piece(void *context, size_t begin, size_t end, int worker)
         if (p->row_parts > 1)
             memcpy(p->partial + (size_t)w.position * p->value, stack, n * p->value);
         else
-            kn_reduce_write(p, p->class, stack, 1, w.position, n, stack + p->block_bytes, stack + 2 * p->block_bytes);
+            kn_reduce_write(p, p->class, stack, 1, w.position, n, stack + p->block_bytes);
     }
 }
 
 /* The rows of the reducer that are one of the output to one by halves, then into the output. */
 static void write_parts(const struct kn_reduce_pass *p)
 {
-    char *block = p->scratch, *converted = block + p->block_bytes;
     size_t count = (size_t)(p->r->count / p->row_parts);
     for (size_t left = (size_t)p->row_parts, half; left > 1; left = half) {
         half = (left + 1) / 2;
         kn_reduce_combine(p, p->class, p->partial, p->partial, p->partial + half * count * p->value,
                           (left - half) * count);
     }
-    kn_reduce_write(p, p->class, p->partial, 1, 0, count, block, converted);
+    kn_reduce_write(p, p->class, p->partial, 1, 0, count, p->scratch);
 }
 
 enum rt_status kn_reduce_rows(struct kn_reduce_pass *p, struct rt_error *e)

@@ -104,8 +104,13 @@ static void turn_leaf(const struct kn_tiles *t, int leaf, const int64_t *coordin
     size_t row = row_bytes(t, dtype);
     for (int i = 0; i < s->ndim; i++) offset += coordinates[i] * s->strides[leaf][i];
     for (int64_t i = 0; i < rows; i += in_line)
-        kn_turn_line((size_t)size, to + (size_t)i * row, (int64_t)row / size, plan->base[leaf] + (offset + i) * size,
-                     s->strides[leaf][s->ndim - 1], rows - i < in_line ? rows - i : in_line, columns);
+        kn_turn_line(&(struct kn_turn){.size = (size_t)size,
+                                       .to = to + (size_t)i * row,
+                                       .to_stride = (int64_t)row / size,
+                                       .from = plan->base[leaf] + (offset + i) * size,
+                                       .from_stride = s->strides[leaf][s->ndim - 1],
+                                       .rows = rows - i < in_line ? rows - i : in_line,
+                                       .columns = columns});
 }
 
 static void run_tile(const struct kn_tiles *t, struct kn_walk *w, int64_t item, char *scratch)

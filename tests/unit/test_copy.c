@@ -136,7 +136,7 @@ static void check_turned_line(size_t size, int64_t stride, int64_t rows, int64_t
                   last = (stride > 0 ? (columns - 1) * stride : 0) + rows;
     const char *from = guarded_end(0) - last * (int64_t)size;
     memset(to, 0x55, sizeof to);
-    kn_turn_line(size, to, WIDE, from, stride, rows, columns);
+    kn_turn_line(&(struct kn_turn){size, to, WIDE, from, stride, rows, columns});
     for (int64_t i = 0; i < KN_LINE + 1; i++)
         for (int64_t j = 0; j < WIDE; j++) {
             const char *got = to + (i * WIDE + j) * (int64_t)size;
