@@ -215,7 +215,7 @@
         }                                                                                                              \
         if (x < 1) bessel_series_(m, x, 1, &low, &next);                                                               \
         else modified_trapezoids_(m, x, &low, &next);                                                                  \
-        for (int order = 1; order <= n; order++) {                                                                     \
+        for (double order = 1; order <= n; order++) {                                                                  \
             const double last = low;                                                                                   \
             low = next, next = 2 * (m + order) / x * low + last;                                                       \
         }                                                                                                              \
