@@ -353,10 +353,10 @@ static inline __attribute__((always_inline)) unsigned judge_near_row(uint32_t *w
     __m256i found[2] = {_mm256_setzero_si256(), _mm256_setzero_si256()};
     for (uint32_t k = 0; k < SIMT_WARP; k += lanes, written += 8, read += 8) {
         const uint32_t there = m >> k & ((1u << lanes) - 1);
-        __m256i w = load_8(written), r = load_8(read);
         __m256i here = bits_of_8(there);
         if (twice) here = _mm256_unpacklo_epi32(_mm256_permute4x64_epi64(here, 0x10), _mm256_setzero_si256());
-        if (there) {
+        if (there) { /* else it may lie behind the end */
+            __m256i w = load_8(written), r = load_8(read);
             judge_tags_8(&w, &r, here, mine, t, write, found);
             _mm256_storeu_si256((__m256i *)(void *)(write ? written : read), write ? w : r);
         }

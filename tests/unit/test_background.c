@@ -171,14 +171,14 @@ TEST(background_in_place)
     rt_background_pause();
 }
 
-/* The reduction of (a - b)^2 along the second axis; a `new` one has a node more, so that its kernel is another. */
+/* The reduction of (a - b)^2 along the second axis; a `new` one names b first, so that its kernel is another. */
 static void distances(const struct rt_array *a, const struct rt_array *b, enum kn_reduction k, bool new,
                       struct rt_array *out)
 {
     struct kn_program p;
     int nodes[2], last;
     kn_program_start(&p);
-    if (new) OK(kn_program_array(&p, a, &last, e));
+    if (new) OK(kn_program_array(&p, b, &last, e));
     OK(kn_program_array(&p, a, &nodes[0], e));
     OK(kn_program_array(&p, b, &nodes[1], e));
     OK(kn_program_op(&p, KN_SUB, nodes, &last, e));
@@ -225,8 +225,8 @@ TEST(background_reductions_of_strided)
         for (int k = 0; k < 20; k++) next[k] = test_array(RT_INT16, 1, (const int64_t[]){64 * 100}, k, false);
         for (int k = 0; k < 20; k += 2) rt_array_release(&next[k]); /* room among them */
         kn_program_start(&p);
-        if (i > 0) OK(kn_program_array(&p, &thin, &node, e)); /* a node more: another kernel */
         OK(kn_program_array(&p, &thin, &node, e));
+        for (int k = 0; k < 2 * i; k++) OK(kn_program_op(&p, KN_NEG, &node, &node, e)); /* another kernel */
         OK(kn_program_op(&p, KN_NEG, &node, &node, e));
         OK(kn_program_reduce(&p, KN_MAX, 2, false, &most, e));
         CHECK_INT(kn_apart_count(), i);
