@@ -6,8 +6,10 @@
 #include "runtime/interrupt.h"
 
 #define BLOCK 512 /* numbers of float64 that are added in KN_WIDE_LANES lanes */
-#define NEAR  256 /* numbers that are laid side by side at a time; BLOCK is so many times as many */
+#define NEAR  256 /* numbers that are laid side by side at a time */
 #define MOST  256 /* numbers that the blocks of an item come to: two for complex ones, of which an item has 32768 */
+
+_Static_assert(BLOCK % NEAR == 0, "a block ends where some of them do");
 
 union lane {
     double real;

@@ -18,6 +18,12 @@ static inline __attribute__((always_inline)) __m256i load_8(const uint32_t *from
 {
     return _mm256_loadu_si256((const __m256i *)(const void *)from);
 }
+
+/* Unsigned. */
+static inline __attribute__((always_inline)) __m256i at_least(__m256i x, __m256i least)
+{
+    return _mm256_cmpeq_epi32(_mm256_max_epu32(x, least), x);
+}
 #endif
 
 static uint32_t find_equal(const uint32_t *values, uint32_t value)

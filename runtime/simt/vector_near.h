@@ -164,11 +164,6 @@ static __attribute__((noinline)) bool each_read_again(const uint32_t *read, cons
     return true;
 }
 #elif defined(__AVX2__)
-static inline __attribute__((always_inline)) __m256i at_least(__m256i x, __m256i least)
-{
-    return _mm256_cmpeq_epi32(_mm256_max_epu32(x, least), x);
-}
-
 static __attribute__((noinline)) bool each_read_again(const uint32_t *read, const struct offsets *o, uint32_t m,
                                                       uint32_t many, uint32_t me)
 {
