@@ -23,7 +23,8 @@ A suite is a kind of test; what a suite consists of is found by looking, so a ne
   python     tests/wire, pty, jupyter, numpy  pytest: real clients, a real terminal, a real browser, NumPy as a reference
   gpu        tests/gpu/check.lua             what only a GPU shows: skipped, one by one, where there is none
 With --threads, for builds with ThreadSanitizer, it is a part of these: where the product's own threads meet.
-One program more than the machine has cores runs beside each other (--jobs 1: one by one).
+Two programs more than the machine has cores run beside each other (--jobs 1: one by one), of which two are such as wait for a
+terminal, a browser or a client as long as there are some.
 Each test prints "ok NAME", "not ok NAME" or "skip NAME"; a program that ends badly without saying so is one failure.
 One line a program says how long it took: seconds, and seconds of a processor.
 """
@@ -33,6 +34,7 @@ import contextlib
 import glob
 import json
 import os
+import queue
 import resource
 import shutil
 import signal
@@ -56,7 +58,8 @@ CUDA_KERNELS_SANITIZED = ["async", "atomics", "cooperative", "globals", "graph",
 NOT_ON_CUDA = ["describe", "divisors", "docs", "finite", "kernel_hints", "keywords", "keywords_alone", "narrow", "ops",
                "small", "sums", "turned"]
 # Expressions, reductions, sorts and writes of every layout. Each kernel is compiled twice there, in a hurry first.
-BACKGROUND = ["arranged", "broadcast", "generic", "index", "lazy", "reduce", "scan", "sort", "views"]
+# The longest first.
+BACKGROUND = ["reduce", "lazy", "broadcast", "sort", "scan", "arranged", "generic", "views", "index"]
 # Of these the sanitized build runs fewer sizes and types, since the other one runs all: what is left comes by all code, and by
 # all threads.
 LUA_BRIEF = ["reduce", "sort", "signal", "sums", "turned"]
@@ -86,11 +89,20 @@ THREADS = {
 PATIENCE = 1200
 
 
+def taken(tasks):
+    """The next one, or None."""
+    try:
+        return tasks.get_nowait()
+    except queue.Empty:
+        return None
+
+
 class Runner:
     def __init__(self, build, only, jobs, cache):
-        self.build, self.only, self.start = build, only, time.monotonic()
+        self.build, self.only, self.jobs, self.start = build, only, jobs, time.monotonic()
         self.pool = concurrent.futures.ThreadPoolExecutor(jobs)
-        self.waiting, self.running = [], set()
+        self.waiting, self.computing = queue.SimpleQueue(), queue.SimpleQueue()  # tasks, by what they mostly do
+        self.running = set()
         self.reporting = threading.Lock()  # held by the one that reads a program's results
         self.counts = {"passed": 0, "failed": 0, "skipped": 0}
         self.failures = []
@@ -146,11 +158,20 @@ class Runner:
         return seen
 
     def later(self, task, *args):
-        self.waiting.append(self.pool.submit(task, *args))
+        self.computing.put((task, args))
+
+    def work(self, *kinds):
+        for tasks in kinds:
+            while one := taken(tasks):
+                task, args = one
+                task(*args)
 
     def wait(self):
-        for task in self.waiting:
-            task.result()
+        waiting = min(2, max(1, self.jobs - 1))
+        workers = [self.pool.submit(self.work, self.waiting, self.computing) for _ in range(waiting)]
+        workers += [self.pool.submit(self.work, self.computing) for _ in range(self.jobs - waiting)]
+        for worker in workers:
+            worker.result()
 
     def run(self, command, env=None):
         """Returns a program's output, its exit status or why it has none, and how long it took, in words: the seconds until
@@ -175,7 +196,8 @@ class Runner:
             os.killpg(group, signal.SIGKILL)
 
     def interrupt(self):
-        self.pool.shutdown(wait=False, cancel_futures=True)
+        while taken(self.waiting) or taken(self.computing):
+            pass
         for group in list(self.running):
             self.kill(group)
 
@@ -254,13 +276,13 @@ class Runner:
             print(f"{took}  {path}", flush=True)
 
     def python(self):
-        """The slowest: to be started first. The browser's tests are one process, the others a few for each folder."""
+        """The browser's tests are one process, the others a few for each folder."""
         for folder, processes in ("jupyter", 1), ("numpy", 4), ("wire", 2), ("pty", 4):
             if folder == "jupyter" and "asan" in self.build:  # its clients send what the tests of the wire do
                 continue
             files = [f for f in sorted(glob.glob(f"tests/{folder}/test_*.py")) if self.wanted("python", folder, f)]
             for part in [files[i::processes] for i in range(min(processes, len(files)))]:
-                self.later(self.pytest, part)
+                (self.computing if folder == "numpy" else self.waiting).put((self.pytest, (part,)))
 
     def pytest(self, files):
         name = " ".join(files)
@@ -313,31 +335,32 @@ class Runner:
         self.scripts("checked", "simt", THREADS["checked"], env={**env, "LUNARRAY_TEST_CHECK": "1"})
 
     def everything(self):
-        self.python()
-        self.programs("unit", "test_*")
-        self.programs("driver", "test_*")
-        self.runtime()
-        self.programs("fuzz", "fuzz_*")
         sanitized = "asan" in self.build
-        self.scripts("lua", "lua", brief=LUA_BRIEF if sanitized else ())
         brief = {"LUNARRAY_TEST_BRIEF": "1"} if sanitized else {}
-        generated = {"LUNARRAY_GENERATED": "1", "LUNARRAY_TEST_DEVICES": "simt", **brief}
-        self.scripts("generated", "lua", GENERATED_SANITIZED if sanitized else GENERATED, env=generated)
-        # What runs again on other numbers of threads does so alone with sanitizers: t.on_threads begins nothing then.
-        others = [os.path.basename(p)[:-4] for p in glob.glob("tests/simt/*.lua") if self.has_line(p, "t.on_threads(")]
-        self.scripts("simt", "simt", env=brief, eight=others if sanitized else ())
-        self.scripts("checked", "simt", CHECKED, env={"LUNARRAY_TEST_CHECK": "1", **brief})
         cuda = {"LUNARRAY_CUDA": os.path.join(self.build, "libcuda-simt.so"), "LUNARRAY_DEVICE": "cuda",
                 "LUNARRAY_CUBLAS": os.path.join(self.build, "tests/driver/libcublas.so.13"),
                 "LUNARRAY_CUSOLVER": os.path.join(self.build, "tests/driver/libcusolver.so.12"),
                 "LUNARRAY_CUFFT": "none",  # it does not run on the software GPU
                 "LUNARRAY_TEST_DEVICES": "cuda:0"}
-        self.scripts("cuda", "lua", CUDA_SANITIZED if sanitized else None, env={**cuda, "LUNARRAY_TEST_BRIEF": "1"})
-        self.scripts("cuda", "simt", CUDA_KERNELS_SANITIZED if sanitized else None, env=cuda)
+        # The longest first, so that no processor waits for one of them in the end.
         for name in () if sanitized else BACKGROUND:
             self.scripts("background", "lua", [name], env={
                 **cuda, "LUNARRAY_TEST_BRIEF": "1", "LUNARRAY_COMPILE": "background",
                 "LUNARRAY_CACHE_DIR": os.path.join(self.scratch, "background", name)})
+        generated = {"LUNARRAY_GENERATED": "1", "LUNARRAY_TEST_DEVICES": "simt", **brief}
+        self.scripts("generated", "lua", GENERATED_SANITIZED if sanitized else GENERATED, env=generated)
+        self.python()
+        self.programs("unit", "test_*")
+        self.programs("driver", "test_*")
+        self.runtime()
+        self.programs("fuzz", "fuzz_*")
+        self.scripts("lua", "lua", brief=LUA_BRIEF if sanitized else ())
+        # What runs again on other numbers of threads does so alone with sanitizers: t.on_threads begins nothing then.
+        others = [os.path.basename(p)[:-4] for p in glob.glob("tests/simt/*.lua") if self.has_line(p, "t.on_threads(")]
+        self.scripts("simt", "simt", env=brief, eight=others if sanitized else ())
+        self.scripts("checked", "simt", CHECKED, env={"LUNARRAY_TEST_CHECK": "1", **brief})
+        self.scripts("cuda", "lua", CUDA_SANITIZED if sanitized else None, env={**cuda, "LUNARRAY_TEST_BRIEF": "1"})
+        self.scripts("cuda", "simt", CUDA_KERNELS_SANITIZED if sanitized else None, env=cuda)
         self.stock()
         self.lua_suite()
         self.tutorials()
@@ -359,8 +382,7 @@ def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--build", default="build")
     ap.add_argument("--only")
-    # One more than there are cores: some wait for a terminal, a browser or a client.
-    ap.add_argument("--jobs", type=int, default=os.cpu_count() + 1)
+    ap.add_argument("--jobs", type=int, default=os.cpu_count() + 2)
     ap.add_argument("--cache", help="compiled kernels, kept for the next run; without it each run begins with none")
     ap.add_argument("--threads", action="store_true", help="only the tests of threaded code")
     ap.add_argument("--list", action="store_true", help="with --threads: names what to build for them instead")
