@@ -37,6 +37,10 @@ struct rt_device *lg_check_device(lua_State *L, int idx)
     }
     struct rt_device **object = luaL_testudata(L, idx, LG_DEVICE);
     if (object) return *object;
+    if (lua_isinteger(L, idx)) {
+        LUAI_UACINT n = (LUAI_UACINT)lua_tointeger(L, idx);
+        luaL_error(L, "expected a device name, got the number %I; the GPU of that number is \"cuda:%I\"", n, n);
+    }
     if (lua_type(L, idx) != LUA_TSTRING) {
         luaL_error(L, "expected a device name (\"cuda:0\", \"simt\", \"cpu\") or a device object, got %s",
                    lg_type_name(L, idx));

@@ -11,6 +11,7 @@
 #define MAX_ITEMS  200
 #define MAX_STRING 2000  /* bytes shown of one string inside a table */
 #define MAX_RESULT 50000 /* bytes shown of a string that is the value itself */
+#define MAX_TABLE  20000 /* bytes behind which no table goes on: items of items would come to 200 times 200 */
 
 struct printer {
     lua_State *L;
@@ -239,7 +240,7 @@ static void put_items(struct printer *p, int idx, lua_Integer length, lua_Intege
     bool scalars = true; /* so far */
     for (lua_Integer i = 0; i < total && !overflows(p); i++) {
         put_separator(p, i == 0, i < length && scalars, indent, &line_start);
-        if (i == MAX_ITEMS) {
+        if (i == MAX_ITEMS || (i > 0 && p->out->length > MAX_TABLE)) {
             lg_buffer_printf(p->out, "... (%lld more)", (long long)(total - i));
             break;
         }

@@ -151,10 +151,28 @@ static bool is_python_line(const char *code, size_t length)
     return blank && (block || lg_token_is(&x, &first, "try"));
 }
 
+/* "if (n > 1) { print(n) }", which Lua reads as the call of a function in parentheses with a table: who writes that
+ * sees a whole statement. */
+static bool is_braced_block(const char *code, size_t length)
+{
+    struct lg_lexer x;
+    struct lg_token t, before = {0};
+    const char *opening = "({"; /* of the next group */
+    int depth = 0;
+    lg_lexer_init(&x, code, length);
+    if (!lg_lexer_code(&x, &t) || (t.keyword != LG_IF && t.keyword != LG_WHILE)) return false;
+    while (lg_lexer_code(&x, &t)) {
+        if (depth == 0 && (!*opening || code[t.start] != *opening++)) return false;
+        depth += lg_token_bracket(&x, &t);
+        before = t;
+    }
+    return depth == 0 && !*opening && lg_token_is(&x, &before, "}");
+}
+
 enum lg_completeness lg_is_complete(const char *code, size_t length, int *indent)
 {
     *indent = 0;
-    if (is_python_line(code, length)) return LG_INVALID;
+    if (is_python_line(code, length) || is_braced_block(code, length)) return LG_INVALID;
     struct open open = {.magic = length <= LONG};
     if (!open.magic) open = open_at_end(code, length);
     if (open.magic || (open.depth <= 0 && !open.long_string)) return completeness(code, length, indent, NULL);

@@ -66,6 +66,9 @@ TEST(readable_values)
     CHECK_STR(run("{[3] = 'c', [1.5] = 1, z = 1, b = 2}"), "r|{[1.5] = 1, [3] = \"c\", b = 2, z = 1}");
     CHECK_STR(run("setmetatable({}, {__tostring = function() return 'me' end})"), "r|me");
     CHECK_HAS(run("local t = {} for i = 1, 1000 do t[i] = i end t"), "... (800 more)");
+    run("rows = {} for i = 1, 100 do rows[i] = {} for j = 1, 100 do rows[i][j] = i * 1000 + j end end");
+    CHECK_HAS(run("rows"), "... (72 more)"); /* of items of items all that comes to 20,000 bytes */
+    CHECK(strlen(out) < 21000 && strstr(out, "1001, 1002,"));
     CHECK_HAS(run("{string.rep('x', 50), string.rep('y', 50)}"), "\n  \"yyy");
     CHECK_HAS(run("string.rep('x', 100000)"), "(50000 more bytes)");
     CHECK_HAS(fails("setmetatable({}, {__tostring = function() error('inside') end})"), "inside");
