@@ -1,6 +1,7 @@
 /* Compiling one cell: rewritten to what Lua compiles, with its trailing expression as what it returns. */
 #include "lang/load.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include "lang/magic.h"
@@ -244,7 +245,8 @@ static int load_lua(lua_State *L, struct lg_loading *l, bool *show)
 
 int lg_load_cell(lua_State *L, const struct lg_source *source, bool *show)
 {
-    struct lg_loading l = {.source = source};
+    struct lg_source text = *source;
+    struct lg_loading l = {.source = &text};
     *show = true;
     if (!lua_checkstack(L, 6)) {
         lua_pushnil(L);
@@ -255,6 +257,8 @@ int lg_load_cell(lua_State *L, const struct lg_source *source, bool *show)
         lua_pushlightuserdata(L, &l);
         return lua_pcall(L, 1, 1, 0);
     }
+    /* What is missing at the end is missing in the last line that anything stands in. */
+    while (text.length > 0 && isspace((unsigned char)text.text[text.length - 1])) text.length--;
     int status = load_lua(L, &l, show);
     lg_cell_release(&l.cell);
     lg_buffer_release(&l.scratch);

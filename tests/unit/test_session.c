@@ -246,6 +246,8 @@ TEST(errors)
     CHECK_HAS(fails("coroutine.wrap(function() error('inner') end)()"), "inner");
     CHECK_STR(run("'alive'"), "r|\"alive\"");
     CHECK_HAS(fails("gpu.ones(2):size()"), "number value (method 'size'); an array has it as a field, x.size");
+    fails("x = 1\nx:mean\n \n");
+    CHECK_HAS(traceback(), ":2: function arguments expected near <eof>\n    2 | x:mean\n      |       ^");
 }
 
 TEST(an_error_in_a_finalizer_is_a_warning)
