@@ -415,7 +415,13 @@ static int kernel_call(lua_State *L)
 int lg_kernel_forall(lua_State *L)
 {
     check_kernel(L, 1);
-    struct lg_launch l = {.forall = luaL_checkinteger(L, 2), .launch.checked = RT_CHECKED_DEFAULT};
+    int whole;
+    struct lg_launch l = {.forall = lua_tointegerx(L, 2, &whole), .launch.checked = RT_CHECKED_DEFAULT};
+    if (!whole)
+        return lg_raise_expected(L, 2,
+                                 lua_isnumber(L, 2)
+                                     ? "expected a whole number of threads; n // 2 is one"
+                                     : "expected a number of threads, such as the elements of an array, #x");
     for (int i = 3; i <= lua_gettop(L); i++)
         if (lg_test_array(L, i))
             return luaL_error(

@@ -35,7 +35,11 @@ static void check_spaced(lua_State *L, int numbers, double more, struct spaced *
 {
     *s = (struct spaced){luaL_checknumber(L, 1), luaL_checknumber(L, 2), more, 50, true, {RT_DTYPE_COUNT, NULL}};
     int given = lg_last_number(L, 3, numbers);
-    if (given > 2 && !lua_isnil(L, 3)) s->count = luaL_checkinteger(L, 3);
+    if (given > 2 && !lua_isnil(L, 3)) {
+        int whole;
+        s->count = lua_tointegerx(L, 3, &whole);
+        luaL_argcheck(L, whole, 3, "the count is a whole number; gpu.range(start, stop, step) takes a step");
+    }
     if (given > 3) s->more = lua_tonumber(L, 4);
     luaL_argcheck(L, s->count >= 0, 3, "the count is negative");
     if (lua_isboolean(L, given + 1)) s->endpoint = lua_toboolean(L, ++given);

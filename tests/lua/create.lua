@@ -197,6 +197,7 @@ for _, device in ipairs(t.devices()) do
     t.raises("no option 'endpint'", gpu.linspace, 0, 1, 4, { endpint = true })
     t.eq(#gpu.linspace(0, 1), 50)
     t.raises("count is negative", gpu.linspace, 0, 1, -1)
+    t.raises({ "bad argument #3", "the count is a whole number; gpu.range(start, stop, step)" }, gpu.linspace, 0, 1, 0.1)
   end)
 
   test("logspace and geomspace", function()
