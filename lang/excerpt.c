@@ -195,6 +195,8 @@ static void write_excerpt(const struct excerpt *x, struct lg_buffer *b)
 #define CELLS                                                                                                          \
     "a cell may end with a value, a script's line not: lunarray --check FILE runs a file of cells, --present shows it"
 
+#define BEGINS "a magic with two % begins its cell: what stands above it goes into a cell of its own"
+
 /* Whether the chunk is a file with cells, which begin with -- %%. */
 static bool has_cells(const struct excerpt *x)
 {
@@ -216,6 +218,7 @@ static void add_hint(lua_State *L, const struct excerpt *x, const char *message,
     if (syntax && !hint && p.at && p.at < x->to &&
         rt_foreign_hint(p.at, (size_t)(x->to - p.at), RT_LUA, character, sizeof character))
         hint = character;
+    if (!hint && syntax && x->to - x->from > 2 && memcmp(x->from, "%%", 2) == 0) hint = BEGINS;
     if (!hint) hint = lg_hint(&p, message, syntax);
     if (!hint && strstr(message, "syntax error near") && has_cells(x)) hint = CELLS;
     if (!hint && lg_push_name_hint(L, &p, message)) hint = lua_tostring(L, -1);

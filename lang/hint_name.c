@@ -186,9 +186,25 @@ static bool is_assigned(struct lg_lexer x, struct lg_token *to)
 
 enum setting { SETS_NOTHING, SETS_NIL, SETS_VALUE };
 
+/* Whether a cell of CUDA C is to make a kernel of that name; as words and brackets go, it reads as Lua does. */
+static bool makes_kernel(const char *text, size_t length, const char *name)
+{
+    struct lg_lexer x;
+    struct lg_token t, before = {0};
+    bool kernel = false; /* behind __global__, up to the body */
+    lg_lexer_init(&x, text, length);
+    for (; lg_lexer_code(&x, &t); before = t) {
+        if (kernel && lg_token_is(&x, &t, "(") && lg_token_is(&x, &before, name)) return true;
+        kernel = (kernel && !lg_token_is(&x, &t, "{")) || lg_token_is(&x, &t, "__global__");
+    }
+    return false;
+}
+
 /* What the cell first gives the variable outside of its blocks. */
 static enum setting setting_of(const char *text, size_t length, const char *name)
 {
+    static const char cuda[] = "%%cuda";
+    if (strncmp(text, cuda, sizeof cuda - 1) == 0) return makes_kernel(text, length, name) ? SETS_VALUE : SETS_NOTHING;
     struct lg_lexer x;
     struct lg_token t, to, before = {0};
     size_t n = strlen(name);

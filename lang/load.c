@@ -243,6 +243,13 @@ static int load_lua(lua_State *L, struct lg_loading *l, bool *show)
     return lua_pcall(L, 2, 1, 0);
 }
 
+size_t lg_blanks_before_magic(const char *text, size_t length)
+{
+    size_t n = 0;
+    while (n < length && isspace((unsigned char)text[n])) n++;
+    return length - n >= 2 && memcmp(text + n, "%%", 2) == 0 ? n : 0;
+}
+
 int lg_load_cell(lua_State *L, const struct lg_source *source, bool *show)
 {
     struct lg_source text = *source;
@@ -252,7 +259,11 @@ int lg_load_cell(lua_State *L, const struct lg_source *source, bool *show)
         lua_pushnil(L);
         return LUA_ERRMEM;
     }
-    if (source->length >= 2 && memcmp(source->text, "%%", 2) == 0) {
+    const size_t blanks = lg_blanks_before_magic(text.text, text.length);
+    for (size_t i = 0; i < blanks; i++) text.first_line += text.text[i] == '\n';
+    text.text += blanks;
+    text.length -= blanks;
+    if (text.length >= 2 && memcmp(text.text, "%%", 2) == 0) {
         lua_pushcfunction(L, load_magic);
         lua_pushlightuserdata(L, &l);
         return lua_pcall(L, 1, 1, 0);

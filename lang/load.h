@@ -23,6 +23,8 @@ struct lg_loading {
     struct lg_patience *patience; /* NULL: endless */
 };
 
+/* How many blanks and ends of lines stand before the %% that begins a cell; 0 where none does. */
+size_t lg_blanks_before_magic(const char *text, size_t length);
 /* As lua_load, of a text. What was given up ends early: the caller is to look at patience->stopped. */
 int lg_load_text(lua_State *L, const char *text, size_t length, const char *chunk, struct lg_patience *patience);
 /* Whether the text compiles; leaves nothing on the stack. */

@@ -123,7 +123,9 @@ static enum lg_completeness judge(lua_State *L, const char *code, size_t length,
 static enum lg_completeness completeness(const char *code, size_t length, int *indent, struct lg_patience *patience)
 {
     *indent = 0;
-    if (length >= 2 && memcmp(code, "%%", 2) == 0) return magic_goes_on(code, length) ? LG_INCOMPLETE : LG_COMPLETE;
+    const size_t blanks = lg_blanks_before_magic(code, length);
+    if (length - blanks >= 2 && memcmp(code + blanks, "%%", 2) == 0)
+        return magic_goes_on(code, length) ? LG_INCOMPLETE : LG_COMPLETE;
     lua_State *L = luaL_newstate();
     if (!L) return LG_UNKNOWN;
     enum lg_completeness c = judge(L, code, length, indent, patience);

@@ -22,6 +22,8 @@
 #define COMPLEX   "complex numbers are cuda::std::complex<float>, of #include <cuda/std/complex>"
 #define WHOLE     "atomic functions are of 4 and 8 bytes: let what is updated be an array of int"
 #define RETURNS   "a kernel returns nothing: its results go into arrays"
+#define OUTSIDE                                                                                                        \
+    "outside of functions there are declarations only: is there a } too many? Lua's lines go into a cell of their own"
 #define TEXTURE                                                                                                        \
     "a texture is a parameter, cudaTextureObject_t t, that gpu.texture(x) makes; an element is tex2D<float>(t, x, y)"
 
@@ -91,6 +93,8 @@ static const struct {
     {"identifier \"math\" is undefined", "", "functions stand alone: sqrtf(x), expf(x)"},
     {"identifier \"np\" is undefined", "", "functions stand alone: sqrtf(x), expf(x)"},
     {"storage class or type specifier", "<<<", HOST_PART},
+    {"storage class or type specifier", "", OUTSIDE},
+    {"error: expected a declaration", "", OUTSIDE},
     {"identifier \"half\" is undefined", "", "half needs #include <cuda_fp16.h>"},
     {"identifier \"__half", "is undefined", "half needs #include <cuda_fp16.h>"},
     {"identifier \"half2\" is undefined", "", "half2 needs #include <cuda_fp16.h>"},

@@ -45,6 +45,8 @@ t.test("names that CUDA C has otherwise", function()
     t.raises({ "error: ", "\n  hint: ", hint }, gpu.kernel, { "__global__ void k(int n, float *x) { " .. said .. "\n }", chunk = "here" })
   end
   for source, hint in pairs {
+    ["__global__ void k(float *x) { }\nk(1, 32)(x)"] = "Lua's lines go into a cell of their own", ["__global__ void k() { } }"] = "a } too many",
+    ["__global__ void k(float *x) { }\nx = gpu.zeros(3)"] = "Lua's lines", ["__global__ void k() { }\n%time k(1, 32)()"] = "Lua's lines",
     ["__global__ void k(half *x) { }"] = "#include <cuda_fp16.h>", ["__global__ void k() { }\nk<<<1, 32>>>();"] = "the host's part",
     ["__global__ void k() { }\nint main() {\n  k<<<1, 32>>>();\n}"] = "the host's part", ["__global__ void k() { }\n__global__ void j() { k<<<1, 32>>>(); }"] = "do not launch kernels",
     ["namespace cg = cooperative_groups;\n__global__ void k() { }"] = "#include <cooperative_groups.h>",

@@ -391,6 +391,9 @@ TEST(magics)
     CHECK_HAS(fails("%hist"), "did you mean %history?");
     CHECK_HAS(fails("%ls"), "it is written !ls");
     CHECK_HAS(fails("%%file a.txt\nx"), "it is written %%writefile");
+    CHECK_HAS(fails("\n \n %%time\nerror('here')"), ":4: here");
+    fails("x = 1\n%%time\nx = 2");
+    CHECK_HAS(traceback(), "hint: a magic with two % begins its cell");
     CHECK_HAS(fails("%%nvcc\nint main() {}"), "it is written %%cuda");
     CHECK_HAS(fails("%matplotlib inline"), "gpu.plot");
     CHECK_HAS(fails("%foo"), "%lsmagic lists them");

@@ -94,6 +94,8 @@ TEST(completeness)
         {"!ls (", LG_COMPLETE, 0},
         {"%%cuda\n__global__ void f() {", LG_INCOMPLETE, 0},
         {"%%cuda\n__global__ void f() {}\n", LG_COMPLETE, 0},
+        {"\n %%cuda\n__global__ void f() {", LG_INCOMPLETE, 0},
+        {"\n %%cuda\n__global__ void f() {}\n", LG_COMPLETE, 0},
         {"k = gpu.kernel [[\n  void f() {", LG_INCOMPLETE, 4},
     };
     start();
