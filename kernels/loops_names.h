@@ -12,6 +12,8 @@
 #include "kernels/quotients.h"
 #include "kernels/special.h"
 #include "kernels/special_beta.h"
+#include "kernels/special_inverse.h"
+#include "kernels/special_order.h"
 #include "kernels/special_second.h"
 #include <tgmath.h>
 
@@ -133,5 +135,7 @@ KN_FN double lgamma_F64(double a)
 #define lgamma_(a) FLOATS(lgamma_, a)(a)
 KN_BETA_FUNCTIONS()
 KN_SECOND_FUNCTIONS()
+KN_INVERSE_FUNCTIONS()
+KN_ORDER_FUNCTIONS()
 
 #endif

@@ -187,7 +187,7 @@ KN_DRAWS(DRAW)
 
 void KN_DRAW_LEVEL(const struct kn_draw_values *v, uint64_t first, size_t blocks, void *out)
 {
-    const struct draw_ p = {v->seed, v->stream, v->x, v->y, v->limit, v->low, v->range, v->bits};
+    const struct draw_ p = {v->seed, v->stream, v->x, v->y, v->limit, v->low, v->range, v->tries, v->bits};
     switch (v->kind) {
 #define X(id, function, takes, class, type, per)                                                                       \
     case KN_BLOCK_##id: draw_##function(&p, first, blocks, out); break;

@@ -125,11 +125,14 @@ static enum rt_status draw_on_host(const struct kn_draw_values *v, const struct 
 
 enum rt_status kn_random(const struct kn_draw *draw, const struct rt_array *to, struct rt_error *e)
 {
+    bool generated = kn_runs_generated(rt_array_device(to));
     enum rt_status status = rt_array_writable(to, e);
     if (status == RT_OK && rt_is_complex(to->dtype))
         status = rt_fail(e, RT_INVALID, "random numbers are real, not %s; gpu.complex makes complex ones of two arrays",
                          rt_dtypes[to->dtype].name);
     if (status != RT_OK || rt_array_size(to) == 0) return status;
     struct kn_draw_values v = values_of(draw, to->dtype);
-    return kn_runs_generated(rt_array_device(to)) ? kn_random_cuda(&v, to, e) : draw_on_host(&v, to, e);
+    if (draw->tries)
+        v.tries = generated ? (const double *)(uintptr_t)rt_array_address(draw->tries) : rt_array_host(draw->tries);
+    return generated ? kn_random_cuda(&v, to, e) : draw_on_host(&v, to, e);
 }

@@ -32,6 +32,7 @@ struct kn_draw {
     uint64_t seed, stream;
     double x, y, z;
     int64_t low, high;
+    const struct rt_array *tries; /* of KN_DRAW_BINOMIAL, instead of y: float64, as many and where the numbers are */
 };
 
 /* Fills a contiguous array. Parameters are the caller's to check. */

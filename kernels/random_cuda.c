@@ -55,9 +55,17 @@ enum rt_status kn_random_cuda(const struct kn_draw_values *v, const struct rt_ar
     struct draw_key k = {.what = 'd', .kind = (uint8_t)v->kind, .dtype = (uint8_t)to->dtype};
     int64_t per = kn_draw_kinds[v->kind].per, blocks = (rt_array_size(to) + per - 1) / per;
     struct kn_words w = {.count = 0};
-    const uint64_t words[] = {
-        (uint64_t)rt_array_size(to), rt_array_address(to), v->seed,  v->stream,        bits_of(v->x), bits_of(v->y),
-        bits_of(v->limit),           (uint64_t)v->low,     v->range, (uint64_t)v->bits};
+    const uint64_t words[] = {(uint64_t)rt_array_size(to),
+                              rt_array_address(to),
+                              v->seed,
+                              v->stream,
+                              bits_of(v->x),
+                              bits_of(v->y),
+                              bits_of(v->limit),
+                              (uint64_t)v->low,
+                              v->range,
+                              (uint64_t)(uintptr_t)v->tries,
+                              (uint64_t)v->bits};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) kn_word(&w, words[i]);
     return kn_launch(rt_array_device(to),
                      &(struct kn_launch){.key = &k,

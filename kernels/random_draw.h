@@ -42,6 +42,7 @@ struct kn_draw_values {
     double x, y, limit;
     int64_t low;
     uint64_t range;
+    const double *tries;
     int bits;
 };
 

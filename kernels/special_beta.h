@@ -86,17 +86,30 @@
         }                                                                                                              \
         return beta_weight_(a, b, x, y, off) * exp_(-b * log1p(-x)) * (1 / a + sum);                                   \
     }                                                                                                                  \
+    /* How far a is above (a + b) x, to all digits. */                                                                 \
+    KN_FN double beta_off_(double a, double b, double x)                                                               \
+    {                                                                                                                  \
+        const double p = a * x, q = b * x, t = a - p, u = t - q;                                                       \
+        return u + (((a - t) - p) + ((t - u) - q) - fma(a, x, -p) - fma(b, x, -q));                                    \
+    }                                                                                                                  \
+    /* The part of beta(a, b) below x over all of it, or the part above, of x + y = 1. */                              \
+    KN_APART double beta_part_(double a, double b, double x, double y, int upper)                                      \
+    {                                                                                                                  \
+        const double off = x < y ? beta_off_(a, b, x) : -beta_off_(b, a, y);                                           \
+        const int large = a > 1 && b > 1, low = b * x <= 1 && x <= 0.95, high = a * y <= 1 && y <= 0.95;               \
+        const int below = low || (large ? off >= 0 : x <= (a + 1) / (a + b + 2));                                      \
+        const double p = below ? a : b, q = below ? b : a, by = below ? off : -off;                                    \
+        const double at = below ? x : y, rest = below ? y : x;                                                         \
+        const int series = below ? low : high && !large;                                                               \
+        const double v = series  ? beta_series_(p, q, at, rest, by)                                                    \
+                         : large ? beta_middle_(p, q, at, rest, by)                                                    \
+                                 : beta_fraction_(p, q, at, rest, by);                                                 \
+        return below == !upper ? v : 1 - v;                                                                            \
+    }                                                                                                                  \
     KN_FN double betainc_(double a, double b, double x)                                                                \
     {                                                                                                                  \
         if (!(a > 0 && b > 0 && a + b <= 1e10 && x >= 0 && x <= 1)) return (x - x) / (x - x);                          \
-        if (x == 0 || x == 1) return x + 0;                                                                            \
-        const double y = 1 - x, p = a * x, q = b * x, t = a - p, u = t - q;                                            \
-        const double off = u + (((a - t) - p) + ((t - u) - q) - fma(a, x, -p) - fma(b, x, -q));                        \
-        if (b * x <= 1 && x <= 0.95) return beta_series_(a, b, x, y, off);                                             \
-        if (a > 1 && b > 1) return off >= 0 ? beta_middle_(a, b, x, y, off) : 1 - beta_middle_(b, a, y, x, -off);      \
-        if (x <= (a + 1) / (a + b + 2)) return beta_fraction_(a, b, x, y, off);                                        \
-        if (a * y <= 1 && y <= 0.95) return 1 - beta_series_(b, a, y, x, -off);                                        \
-        return 1 - beta_fraction_(b, a, y, x, -off);                                                                   \
+        return x == 0 || x == 1 ? x + 0 : beta_part_(a, b, x, 1 - x, 0);                                               \
     }                                                                                                                  \
     /* The limits of beta(a, b) where a number is 0, or without end; 1 elsewhere. */                                   \
     KN_FN double beta_limit_(double a, double b)                                                                       \

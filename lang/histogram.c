@@ -227,47 +227,155 @@ static struct rt_array *push_bins_of(lua_State *L, const struct rt_array *a, int
     return push_given_edges(L, idx, a);
 }
 
-/* gpu.histogram2d(x, y [, bins [, xrange [, yrange [, weights]]]]) */
+#define MOST_CELLS (1 << 30)
+
+/* Pushes how many elements, or weights, lie in each cell of a grid: of the place of each in an array for each axis. */
+static struct rt_array *push_cells(lua_State *L, int ndim, const struct rt_array *columns,
+                                   const struct rt_array *const *edges, const struct rt_array *weights)
+{
+    struct rt_error *e = lg_error_box(L);
+    struct rt_array *cells = NULL;
+    int64_t count = 1;
+    for (int k = 0; k < ndim; k++) {
+        const int64_t width = edges[k]->shape[0] + 1;
+        if (__builtin_mul_overflow(count, width, &count) || count > MOST_CELLS)
+            luaL_error(L, "a histogram has at most %d cells, those beside the bins counted", MOST_CELLS);
+        struct rt_array *places = push_places(L, &columns[k], edges[k]);
+        if (cells) {
+            struct kn_operand scale[2] = {{.array = cells}, {.i = width}},
+                              add[2] = {{.array = cells}, {.array = places}};
+            lg_check(L, kn_apply(KN_MUL, scale, cells, e));
+            lg_check(L, kn_apply(KN_ADD, add, cells, e));
+            lua_pop(L, 1);
+        } else {
+            cells = places;
+        }
+    }
+    struct rt_array *all = lg_new_array(L), *out = lg_new_array(L);
+    lg_check(L, weights ? kn_weigh(cells, weights, count, all, e) : kn_bincount(cells, count, all, e));
+    struct rt_array inner = *all; /* borrowed: without what lies beside the bins */
+    inner.ndim = ndim;
+    int64_t stride = 1;
+    for (int k = ndim - 1; k >= 0; k--) {
+        inner.shape[k] = edges[k]->shape[0] - 1;
+        inner.strides[k] = stride;
+        inner.offset += stride;
+        stride *= edges[k]->shape[0] + 1;
+    }
+    lg_check(L, kn_convert(&inner, all->dtype, rt_array_device(columns), out, e));
+    return out;
+}
+
+/* Divides the counts at a stack index by the sum of all and, along each axis, by the bins' widths. */
+static int push_cell_density(lua_State *L, int counts, int ndim, const int *edges)
+{
+    lg_step(L, "sum", "v", counts);
+    int at = lg_step(L, "div", "vn", counts, lua_tonumber(L, -1));
+    for (int k = 0; k < ndim; k++) {
+        int64_t shape[RT_MAX_DIMS];
+        for (int i = 0; i < ndim; i++) shape[i] = i == k ? -1 : 1;
+        const int widths = lg_step(L, "diff", "v", edges[k]);
+        shape[k] = lg_form(L, widths)->shape[0];
+        at = lg_step(L, "div", "vv", at, lg_push_reshaped(L, widths, ndim, shape));
+    }
+    return at;
+}
+
+/* Pushes counts, or sums or densities, and the edges along each axis, which are at these stack indices. */
+static int push_grid(lua_State *L, int ndim, const struct rt_array *columns, const int *at,
+                     const struct rt_array *weights, bool density)
+{
+    const struct rt_array *edges[RT_MAX_DIMS];
+    for (int k = 0; k < ndim; k++) edges[k] = lg_form(L, at[k]);
+    push_cells(L, ndim, columns, edges, weights);
+    const int counts = lua_gettop(L);
+    lua_pushvalue(L, density ? push_cell_density(L, counts, ndim, at) : counts);
+    for (int k = 0; k < ndim; k++) lua_pushvalue(L, at[k]);
+    return 1 + ndim;
+}
+
+/* gpu.histogram2d(x, y [, bins [, xrange [, yrange [, weights [, density]]]]]) */
 static int histogram2d(lua_State *L)
 {
     const struct rt_array *x = lg_check_array(L, 1), *y = lg_check_array(L, 2);
-    struct rt_error *e = lg_error_box(L);
     if (!rt_array_same_shape(x, y)) return luaL_error(L, "histogram2d takes two arrays of one shape");
-    lua_settop(L, 6);
-    const struct rt_array *weights = check_weights(L, 6, x);
-    struct rt_array *xedges = push_bins_of(L, x, 1, 4);
-    int xat = lua_gettop(L);
-    struct rt_array *yedges = push_bins_of(L, y, 2, 5);
-    int yat = lua_gettop(L);
-    int64_t bins[2] = {xedges->shape[0] - 1, yedges->shape[0] - 1}, width = bins[1] + 2;
-    if (bins[0] > 30000 || bins[1] > 30000) return luaL_error(L, "histogram2d has at most 30000 bins along each axis");
-    struct rt_array *column = push_places(L, x, xedges);
-    struct rt_array *row = push_places(L, y, yedges);
-    struct kn_operand scale[2] = {{.array = column}, {.i = width}}, add[2] = {{.array = column}, {.array = row}};
-    lg_check(L, kn_apply(KN_MUL, scale, column, e));
-    lg_check(L, kn_apply(KN_ADD, add, column, e));
-    struct rt_array *all = lg_new_array(L), *out = lg_new_array(L);
-    if (weights)
-        lg_check(L, kn_weigh(column, weights, (bins[0] + 2) * width, all, e));
-    else
-        lg_check(L, kn_bincount(column, (bins[0] + 2) * width, all, e));
-    struct rt_array inner = *all; /* borrowed: without what lies beside the bins */
-    inner.ndim = 2;
-    inner.shape[0] = bins[0];
-    inner.shape[1] = bins[1];
-    inner.strides[0] = width;
-    inner.strides[1] = 1;
-    inner.offset += width + 1;
-    lg_check(L, kn_convert(&inner, all->dtype, rt_array_device(x), out, e));
-    lua_pushvalue(L, xat);
-    lua_pushvalue(L, yat);
-    return 3;
+    lua_settop(L, 7);
+    const struct rt_array *weights = check_weights(L, 6, x), columns[2] = {*x, *y}; /* borrowed */
+    const bool density = lg_check_flag(L, 7, "density");
+    int edges[2];
+    push_bins_of(L, x, 1, 4);
+    edges[0] = lua_gettop(L);
+    push_bins_of(L, y, 2, 5);
+    edges[1] = lua_gettop(L);
+    return push_grid(L, 2, columns, edges, weights, density);
+}
+
+/* The bins of histogramdd along axis k (from 0) of so many: at 2 a number of them for all axes, or a list of one for
+ * each, a number or edges; at 3 a list of ranges. Pushes the edges last. */
+static void push_bins_along(lua_State *L, const struct rt_array *column, int k, int count)
+{
+    int bins = 2, range = 3;
+    if (lua_istable(L, 2)) {
+        lua_rawgeti(L, 2, k + 1);
+        bins = lua_gettop(L);
+    }
+    if (lua_istable(L, 3)) {
+        if (lua_rawgeti(L, 3, k + 1) != LUA_TTABLE && !lua_isnil(L, -1))
+            luaL_error(L, "histogramdd: range is a list of %d ranges, each {low, high}", count);
+        range = lua_gettop(L);
+    } else if (!lua_isnil(L, 3)) {
+        luaL_error(L, "histogramdd: range: expected a list of %d ranges, each {low, high}, got %s", count,
+                   lg_type_name(L, 3));
+    }
+    if (!lua_istable(L, bins) && !lg_test_array(L, bins)) {
+        push_bins(L, column, bins, range);
+        return;
+    }
+    if (!lua_isnil(L, range))
+        luaL_error(L, "histogramdd takes the edges of bins or a range along axis %d, not both", k + 1);
+    push_given_edges(L, bins, column);
+}
+
+/* gpu.histogramdd(x [, bins [, range [, weights [, density]]]]) */
+static int histogramdd(lua_State *L)
+{
+    static const char *const names[] = {"bins", "range", "weights", "density", NULL};
+    const struct rt_array *x = lg_check_array(L, 1);
+    lg_spread_list(L, 2, "histogramdd", names);
+    lua_settop(L, 5);
+    char text[256];
+    if (x->ndim != 2 || x->shape[1] < 1 || x->shape[1] > RT_MAX_DIMS)
+        return luaL_error(
+            L, "histogramdd: x is a matrix with a point in each row, of 1 to %d coordinates, got the shape %s",
+            RT_MAX_DIMS, rt_shape_text(x->ndim, x->shape, text, sizeof text));
+    const int ndim = (int)x->shape[1];
+    if (lua_istable(L, 2) && lua_rawlen(L, 2) != (size_t)ndim)
+        return luaL_error(L, "histogramdd: bins has %d values, expected one for each of the %d axes, a number or edges",
+                          (int)lua_rawlen(L, 2), ndim);
+    struct rt_array columns[RT_MAX_DIMS]; /* borrowed */
+    int edges[RT_MAX_DIMS];
+    for (int k = 0; k < ndim; k++) {
+        columns[k] = *x;
+        columns[k].ndim = 1;
+        columns[k].offset += k * x->strides[1];
+    }
+    const struct rt_array *weights = check_weights(L, 4, &columns[0]);
+    const bool density = lg_check_flag(L, 5, "density");
+    luaL_checkstack(L, 8 * RT_MAX_DIMS + 20, NULL);
+    for (int k = 0; k < ndim; k++) {
+        push_bins_along(L, &columns[k], k, ndim);
+        edges[k] = lua_gettop(L);
+    }
+    return push_grid(L, ndim, columns, edges, weights, density);
 }
 
 #define BINS_DOC                                                                                                       \
     "There are 10 bins unless told otherwise, all of one width, from the smallest to the greatest element or as the "  \
     "range {low, high} says. A bin has its lower edge and not its upper one; the last has both. What is outside, or "  \
     "NaN, is not counted. Weights, one for each element, are added up instead of counted, in float64."
+
+#define DENSITY_DOC                                                                                                    \
+    "With density each count is divided by the size of its cell and the sum of all, so that the volume is 1."
 
 const struct lg_function lg_histogram_functions[] = {
     {"bincount", bincount, "x:bincount([least [, weights]])   gpu.bincount(x [, least [, weights]])",
@@ -285,12 +393,22 @@ const struct lg_function lg_histogram_functions[] = {
      "assert(counts:equal(gpu.array({3, 1})) and edges:equal(gpu.array({0, 2, 4})))\n"
      "assert(gpu.array({0, 1, 1, 4}):histogram({0, 1, 10}):equal(gpu.array({1, 3})))\n"
      "assert(gpu.array({0, 1, 1, 4}):histogram({bins = 2, range = {0, 2}}):equal(gpu.array({1, 2})))"},
-    {"histogram2d", histogram2d, "gpu.histogram2d(x, y [, bins [, xrange [, yrange [, weights]]]])",
+    {"histogram2d", histogram2d, "gpu.histogram2d(x, y [, bins [, xrange [, yrange [, weights [, density]]]]])",
      "How many pairs of elements lie in each cell of a grid, and the edges along x and along y.\n"
      "The first axis of the counts is x's. " BINS_DOC
      " Instead of a number of bins a list or an array gives the edges of "
-     "both axes, and a list of two, each a number or edges, those of each.",
+     "both axes, and a list of two, each a number or edges, those of each. " DENSITY_DOC,
      "local counts = gpu.histogram2d(gpu.array({0, 1, 1}), gpu.array({0, 1, 1}), 2)\n"
      "assert(counts:equal(gpu.array({{1, 0}, {0, 2}})))\n"
      "assert(gpu.histogram2d(gpu.array({0, 9}), gpu.array({3, 4}), {{0, 1, 5, 9}, 1}):equal(gpu.array({{1}, {0}, {1}})))"},
+    {"histogramdd", histogramdd,
+     "gpu.histogramdd(x [, bins [, range [, weights [, density]]]] | {bins=, range=, weights=, density=})",
+     "How many points, the rows of x, lie in each cell of a grid, and the edges along each axis, one array after the "
+     "other.\n" BINS_DOC
+     " Instead of one number of bins a list gives that of each axis, or its edges; range is a list, too, of a {low, high} "
+     "for each axis. " DENSITY_DOC,
+     "local x = gpu.array({{0, 0, 5}, {1, 0, 6}, {1, 0, 6}})\n"
+     "local counts, a, b, c = gpu.histogramdd(x, {2, 1, {5, 5.5, 6}})\n"
+     "assert(counts:equal(gpu.array({{{1, 0}}, {{0, 2}}})) and a.size == 3 and b.size == 2)\n"
+     "assert(gpu.histogramdd(x, 2, {{0, 9}, {0, 1}, {5, 7}}):sum() == 3)"},
     {0}};

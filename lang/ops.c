@@ -207,6 +207,12 @@ static int round_to(lua_State *L)
     return 1;
 }
 
+/* The second operand of those that may be called without it. */
+static void add_operand(lua_State *L, enum kn_op op)
+{
+    if (lua_gettop(L) == 1 && (op == KN_ZETA || op == KN_LAMBERTW)) lua_pushinteger(L, op == KN_ZETA);
+}
+
 static int call_op(lua_State *L)
 {
     enum kn_op op = (enum kn_op)lua_tointeger(L, lua_upvalueindex(1));
@@ -214,7 +220,7 @@ static int call_op(lua_State *L)
     if (op == KN_CLIP || op == KN_ROUND) take_names(L, op, "");
     op = meant(L, op);
     if (op == KN_WHERE && lua_gettop(L) == 1) return lg_where_true(L);
-    if (op == KN_ZETA && lua_gettop(L) == 1) lua_pushinteger(L, 1);
+    add_operand(L, op);
     if (op == KN_ROUND && lua_isnumber(L, 2)) return round_to(L);
     check_operands(L, op, args);
     if (push_out(L, op)) {
@@ -245,7 +251,7 @@ static int call_in_place(lua_State *L)
         return 1;
     }
     check_no_more(L, op, kn_ops[op].arity + 1);
-    if (op == KN_ZETA && lua_gettop(L) == 1) lua_pushinteger(L, 1);
+    add_operand(L, op);
     check_operands(L, op, args);
     write_into(L, op, args, &out, "_(");
     lua_settop(L, 1);
@@ -308,7 +314,7 @@ static void complete_in_place_row(lua_State *L, enum kn_op op, struct lg_functio
 {
     static const char *const numbers[] = {"", "", "1", "1, 1"};
     const struct kn_op_info *o = &kn_ops[op];
-    const char *args = numbers[o->arity];
+    const char *args = op == KN_LAMBERTW ? "" : numbers[o->arity]; /* it has no branch 1 */
     lua_pushfstring(L, "x:%s_(%s)", o->name, arguments(op));
     row->signature = lg_keep(L);
     lua_pushfstring(L, "local x = gpu.array({1, 1}%s)\nlocal y = x:%s(%s)\nassert(x:%s_(%s):equal(y))",

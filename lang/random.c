@@ -87,35 +87,40 @@ static void check_kind(lua_State *L, enum rt_dtype t, const char *kinds)
                strchr(kinds, 'f') ? " or a floating one" : "", rt_dtypes[t].name, rt_dtypes[t].name);
 }
 
-/* Pushes a new array of the shape and placement in the arguments from `first` on, not yet filled. `p` has the dtype for
- * when none is named. */
-static struct rt_array *push_shaped(lua_State *L, int first, struct lg_placement *p, const char *kinds)
+struct rt_array *lg_push_shaped(lua_State *L, int first, enum rt_dtype dtype, const char *kinds, const int64_t *last)
 {
+    struct lg_placement p = {dtype, NULL};
     int64_t shape[RT_MAX_DIMS];
     int next;
     int ndim = lg_check_shape(L, first, false, shape, &next);
-    if (lua_istable(L, first)) lg_placement_fields(L, first, p);
-    lg_check_placement(L, next, p);
-    check_kind(L, p->dtype, kinds);
+    if (lua_istable(L, first)) lg_placement_fields(L, first, &p);
+    lg_check_placement(L, next, &p);
+    check_kind(L, p.dtype, kinds);
+    if (last && ndim == RT_MAX_DIMS) luaL_error(L, "an array has at most %d axes", RT_MAX_DIMS);
+    if (last) shape[ndim++] = *last;
     struct rt_array *out = lg_new_array(L);
-    lg_check(L, rt_array_new(p->device, p->dtype, ndim, shape, out, lg_error_box(L)));
+    lg_check(L, rt_array_new(p.device, p.dtype, ndim, shape, out, lg_error_box(L)));
     return out;
+}
+
+void lg_draw(lua_State *L, struct lg_generator *g, const struct kn_draw *d, const struct rt_array *to)
+{
+    lg_check(L, kn_random(d, to, lg_error_box(L)));
+    g->stream++;
 }
 
 int lg_fill_random(lua_State *L, struct lg_generator *g, int first, const struct kn_draw *d, enum rt_dtype dtype,
                    const char *kinds)
 {
-    struct lg_placement p = {dtype, NULL};
-    const struct rt_array *out = push_shaped(L, first, &p, kinds);
+    const struct rt_array *out = lg_push_shaped(L, first, dtype, kinds, NULL);
     if (d->distribution == KN_DRAW_INTEGERS) {
         int64_t low, high;
-        range_of(p.dtype, &low, &high);
+        range_of(out->dtype, &low, &high);
         if (d->low < low || d->high > high)
             return luaL_error(L, "integers: %s does not hold all integers from %I to %I; choose another dtype",
-                              rt_dtypes[p.dtype].name, (LUAI_UACINT)d->low, (LUAI_UACINT)d->high);
+                              rt_dtypes[out->dtype].name, (LUAI_UACINT)d->low, (LUAI_UACINT)d->high);
     }
-    lg_check(L, kn_random(d, out, lg_error_box(L)));
-    g->stream++;
+    lg_draw(L, g, d, out);
     return 1;
 }
 
@@ -335,26 +340,37 @@ static void check_options(lua_State *L, int idx, struct choosing *c)
     if (c->weights && !c->replace) luaL_error(L, "choice: p goes with replacement only; leave out replace = false");
 }
 
-/* Pushes the sums of the weights up to each of the n things, the last of which is the sum of all. */
-static const double *push_sums(lua_State *L, int weights, int64_t n)
+const double *lg_push_weights(lua_State *L, int idx, const char *what, int64_t *n)
 {
     struct rt_array *form;
-    if (lua_istable(L, weights))
-        form = lg_push_from_table(L, weights, RT_FLOAT64, rt_device_open("cpu", lg_error_box(L)));
+    if (lua_istable(L, idx))
+        form = lg_push_from_table(L, idx, RT_FLOAT64, rt_device_open("cpu", lg_error_box(L)));
     else
-        form = lg_check_array(L, weights);
-    if (form->ndim != 1 || form->shape[0] != n)
-        luaL_error(L, "choice: p needs one weight for each of the %I things", (LUAI_UACINT)n);
+        form = lg_check_array(L, idx);
+    if (form->ndim != 1) luaL_error(L, "%s: the weights p are one axis, got %d", what, form->ndim);
     enum rt_dtype t = form->dtype;
     const char *values = lg_push_host_copy(L, form);
-    double *sums = push_block(L, n), sum = 0;
-    for (int64_t i = 0; i < n; i++) {
-        double w = rt_load_double(t, values + (size_t)i * rt_dtypes[t].size);
-        if (!(w >= 0)) luaL_error(L, "choice: weight %I is %f, expected 0 or more", (LUAI_UACINT)i + 1, w);
-        sums[i] = sum += w;
+    *n = form->shape[0];
+    double *weights = push_block(L, *n), sum = 0;
+    for (int64_t i = 0; i < *n; i++) {
+        weights[i] = rt_load_double(t, values + (size_t)i * rt_dtypes[t].size);
+        if (!(weights[i] >= 0))
+            luaL_error(L, "%s: weight %I is %f, expected 0 or more", what, (LUAI_UACINT)i + 1, weights[i]);
+        sum += weights[i];
     }
     if (!(sum > 0) || !isfinite(sum))
-        luaL_error(L, "choice: the weights' sum is %f, expected a finite one above 0", sum);
+        luaL_error(L, "%s: the weights' sum is %f, expected a finite one above 0", what, sum);
+    return weights;
+}
+
+/* Pushes the sums of the weights up to each of the n things, the last of which is the sum of all. */
+static const double *push_sums(lua_State *L, int idx, int64_t n)
+{
+    int64_t count;
+    const double *weights = lg_push_weights(L, idx, "choice", &count);
+    if (count != n) luaL_error(L, "choice: p needs one weight for each of the %I things", (LUAI_UACINT)n);
+    double *sums = push_block(L, n), sum = 0;
+    for (int64_t i = 0; i < n; i++) sums[i] = sum += weights[i];
     return sums;
 }
 

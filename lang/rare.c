@@ -1,5 +1,6 @@
 /* Rarer distributions that are drawn as they are, by kernels/random.def, beside those of lang/random.c. */
 #include "lang/random.h"
+#include "lang/steps.h"
 
 static int negative_binomial(lua_State *L)
 {
@@ -17,15 +18,15 @@ static int negative_binomial(lua_State *L)
     return lg_fill_random(L, g, first + 2, &d, RT_INT64, "iuf");
 }
 
-static double check_count(lua_State *L, int idx, const char *what)
+static double check_count(lua_State *L, int idx, const char *function, const char *what)
 {
     int is_integer;
     const lua_Integer n = lua_tointegerx(L, idx, &is_integer);
     if (!is_integer || lua_type(L, idx) != LUA_TNUMBER)
-        luaL_error(L, "hypergeometric: %s: expected a whole number, got %s; the parameters come first, then the shape",
+        luaL_error(L, "%s: %s: expected a whole number, got %s; the parameters come first, then the shape", function,
                    what, lua_type(L, idx) == LUA_TNUMBER ? lua_tostring(L, idx) : lg_type_name(L, idx));
     if (n < 0 || (double)n > KN_MOST_TRIES)
-        luaL_error(L, "hypergeometric: %s: expected 0 to %d, got %I", what, (int)KN_MOST_TRIES, (LUAI_UACINT)n);
+        luaL_error(L, "%s: %s: expected 0 to %d, got %I", function, what, (int)KN_MOST_TRIES, (LUAI_UACINT)n);
     return (double)n;
 }
 
@@ -34,12 +35,64 @@ static int hypergeometric(lua_State *L)
     int first;
     struct lg_generator *g = lg_check_generator(L, &first);
     struct kn_draw d = lg_next_draw(g, KN_DRAW_HYPERGEOMETRIC);
-    d.x = check_count(L, first, "good");
-    d.y = check_count(L, first + 1, "bad");
-    d.z = check_count(L, first + 2, "count");
+    d.x = check_count(L, first, "hypergeometric", "good");
+    d.y = check_count(L, first + 1, "hypergeometric", "bad");
+    d.z = check_count(L, first + 2, "hypergeometric", "count");
     if (d.z > d.x + d.y)
         return luaL_error(L, "hypergeometric: %d of %d things cannot be taken", (int)d.z, (int)(d.x + d.y));
     return lg_fill_random(L, g, first + 3, &d, RT_INT64, "iuf");
+}
+
+static struct rt_array *push_numbers(lua_State *L, struct rt_device *d, int64_t n)
+{
+    struct rt_array *a = lg_new_array(L);
+    lg_check(L, rt_array_new(d, RT_FLOAT64, 1, &n, a, lg_error_box(L)));
+    return a;
+}
+
+/* Fills `rows` rows of n columns in `out`, contiguous: each column is a binomial number of the tries that those before
+ * it left, by the part that its weight has of all from there on; the last is what is left. */
+static void fill_multinomial(lua_State *L, struct lg_generator *g, double tries, const double *weights, int64_t n,
+                             int64_t rows, const struct rt_array *out)
+{
+    struct rt_error *e = lg_error_box(L);
+    struct rt_array *left = push_numbers(L, rt_array_device(out), rows),
+                    *drawn = push_numbers(L, rt_array_device(out), rows);
+    double *sums = lua_newuserdatauv(L, (size_t)n * sizeof *sums, 0), sum = 0;
+    for (int64_t i = n - 1; i >= 0; i--) sums[i] = sum += weights[i];
+    lg_check(L, kn_fill(left, &(struct kn_operand){.is_float = true, .f = tries}, e));
+    for (int64_t i = 0; i < n; i++) {
+        struct rt_array column = *out; /* borrowed */
+        column.ndim = 1;
+        column.shape[0] = rows;
+        column.strides[0] = n;
+        column.offset += i;
+        if (i < n - 1) {
+            struct kn_draw d = lg_next_draw(g, KN_DRAW_BINOMIAL);
+            d.x = sums[i] > 0 ? weights[i] / sums[i] : 0;
+            d.tries = left;
+            lg_draw(L, g, &d, drawn);
+            lg_check(L, kn_apply(KN_SUB, (struct kn_operand[]){{.array = left}, {.array = drawn}}, left, e));
+        }
+        lg_check(L, kn_copy(&column, i < n - 1 ? drawn : left, e));
+    }
+}
+
+static int multinomial(lua_State *L)
+{
+    int first;
+    struct lg_generator *g = lg_check_generator(L, &first);
+    const double tries = check_count(L, first, "multinomial", "tries");
+    const struct rt_array *p = lg_step_array(L, first + 1, NULL, RT_FLOAT64);
+    int64_t n = p->ndim == 1 ? p->shape[0] : 0, rows = 1;
+    if (lua_isnone(L, first + 2)) lua_newtable(L); /* one row */
+    const struct rt_array *out = lg_push_shaped(L, first + 2, RT_INT64, "iuf", &n);
+    const int at = lua_gettop(L);
+    const double *weights = lg_push_weights(L, first + 1, "multinomial", &n);
+    for (int i = 0; i < out->ndim - 1; i++) rows *= out->shape[i];
+    if (rows > 0) fill_multinomial(L, g, tries, weights, n, rows, out);
+    lua_settop(L, at);
+    return 1;
 }
 
 static int zipf(lua_State *L)
@@ -97,6 +150,12 @@ const struct lg_function lg_rare_distributions[] = {
      "How many of `count` things are good that are taken out of so many good and bad ones, and not put back; int64 unless "
      "told otherwise.\n" LG_SHAPED "\nThere are up to 1e9 of either kind." CUT,
      "local x = gpu.random.hypergeometric(15, 10, 5, 10000)\nassert(x:max() <= 5 and math.abs(x:mean() - 3) < 0.1)"},
+    {"multinomial", multinomial, "gpu.random.multinomial(n, p [, shape...] [, dtype] [, device])",
+     "How often each of some things comes in n tries, up to 1e9, of the probabilities p, a list or an array; int64 unless "
+     "told otherwise.\nThe counts are the last axis behind the shape; without one there is one set of them. p need not "
+     "add up to 1: it is divided by its sum." CUT,
+     "local x = gpu.random.multinomial(20, {1, 2, 1}, 1000)\n"
+     "assert(x:sum(2):eq(20):all() and math.abs(x[{{}, 2}]:mean() - 10) < 0.5)"},
     {"zipf", zipf, "gpu.random.zipf(a, shape... [, dtype] [, device])",
      "Random whole numbers k from 1 on whose probabilities are as k ^ -a, a above 1; int64 unless told otherwise.\n" LG_SHAPED
      "\nNumbers above 2^63 do not come." CUT,

@@ -105,38 +105,52 @@ static const char *floats_of(const struct rt_array *x)
     return lg_floating(x) == RT_FLOAT64 ? "float64" : "float32";
 }
 
-/* What gpu.welch and gpu.spectrogram have of the signal at 1 and the options behind it. */
+/* What the options behind signals say of their segments. */
 struct spectra {
     double fs;
     int64_t n, step;
-    int power;  /* stack index: the squares by segment and frequency */
+    int window; /* stack index */
     double sum; /* of the window's squares */
 };
 
-/* Segments without their mean, through the window and the transform. */
-static struct spectra push_spectra(lua_State *L, const char *what)
+/* fs, n, step and the window at idx and behind, of signals like x. */
+static struct spectra check_segmented(lua_State *L, const char *what, const struct rt_array *x, int idx)
 {
-    const struct rt_array *x = check_signal(L, what);
-    lua_settop(L, 5);
-    struct spectra s = {.fs = lg_number_option(L, 2, what, "fs", 1)};
+    struct spectra s = {.fs = lg_number_option(L, idx, what, "fs", 1)};
     int64_t length = x->shape[x->ndim - 1];
-    if (!(s.fs > 0)) luaL_error(L, "%s: fs is %s, expected the sampling rate, above 0", what, lua_tostring(L, 2));
-    check_segments(L, what, 3, length, length < 256 ? length : 256, &s.n, &s.step);
-    int window = push_window(L, what, 5, s.n, floats_of(x), rt_array_device(x)->name);
-    lg_step(L, "sum", "v", lg_step(L, "square", "v", lg_step(L, "to", "vs", window, "float64")));
+    if (!(s.fs > 0)) luaL_error(L, "%s: fs is %s, expected the sampling rate, above 0", what, lua_tostring(L, idx));
+    check_segments(L, what, idx + 1, length, length < 256 ? length : 256, &s.n, &s.step);
+    s.window = push_window(L, what, idx + 3, s.n, floats_of(x), rt_array_device(x)->name);
+    lg_step(L, "sum", "v", lg_step(L, "square", "v", lg_step(L, "to", "vs", s.window, "float64")));
     s.sum = lua_tonumber(L, -1);
-    int segments = lg_step(L, "unfold", "viii", lg_step(L, "to", "vs", 1, floats_of(x)), (int64_t)-1, s.n, s.step);
-    int level = lg_step(L, "sub", "vv", segments, lg_step(L, "mean", "vib", segments, (int64_t)-1, 1));
-    int spectra = lg_step(L, "gpu.fft.rfft", "v", lg_step(L, "mul", "vv", level, window));
-    s.power = lg_step(L, "square", "v", lg_step(L, "abs", "v", spectra));
     return s;
+}
+
+/* Pushes the transforms of the signal's segments without their mean, through the window: by segment and frequency. */
+static int push_transforms(lua_State *L, const struct spectra *s, int signal)
+{
+    int floats = lg_step(L, "to", "vs", signal, floats_of(lg_form(L, signal)));
+    int segments = lg_step(L, "unfold", "viii", floats, (int64_t)-1, s->n, s->step);
+    int level = lg_step(L, "sub", "vv", segments, lg_step(L, "mean", "vib", segments, (int64_t)-1, 1));
+    return lg_step(L, "gpu.fft.rfft", "v", lg_step(L, "mul", "vv", level, s->window));
+}
+
+static int push_power(lua_State *L, int transforms)
+{
+    return lg_step(L, "square", "v", lg_step(L, "abs", "v", transforms));
+}
+
+static int push_mean_of_segments(lua_State *L, int values)
+{
+    return lg_step(L, "mean", "vi", values, (int64_t)-2);
 }
 
 /* Pushes the frequencies, and the density of the power at a stack index, whose last axis they are. */
 static void push_density(lua_State *L, const struct spectra *s, int power)
 {
     const struct rt_array *x = lg_form(L, power);
-    int k = lg_step(L, "gpu.range", "iiss", (int64_t)0, s->n / 2, rt_dtypes[x->dtype].name, rt_array_device(x)->name);
+    const char *floats = rt_dtypes[rt_real_of(x->dtype)].name;
+    int k = lg_step(L, "gpu.range", "iiss", (int64_t)0, s->n / 2, floats, rt_array_device(x)->name);
     int sides = lg_step(L, "sub", "nv", 2.0,
                         lg_step(L, "logical_or", "vv", lg_step(L, "eq", "vi", k, (int64_t)0),
                                 lg_step(L, "eq", "vn", k, (double)s->n / 2)));
@@ -148,17 +162,64 @@ static void push_density(lua_State *L, const struct spectra *s, int power)
 /* gpu.welch(x [, fs [, n [, step [, window]]]]) */
 static int welch(lua_State *L)
 {
-    struct spectra s = push_spectra(L, "welch");
-    push_density(L, &s, lg_step(L, "mean", "vi", s.power, (int64_t)-2));
+    const struct rt_array *x = check_signal(L, "welch");
+    lua_settop(L, 5);
+    struct spectra s = check_segmented(L, "welch", x, 2);
+    push_density(L, &s, push_mean_of_segments(L, push_power(L, push_transforms(L, &s, 1))));
+    return 2;
+}
+
+/* The two signals, of which the second may be a list, too. */
+static struct spectra check_two(lua_State *L, const char *what)
+{
+    const struct rt_array *x = check_signal(L, what), *y = lg_step_array(L, 2, x, RT_DTYPE_COUNT);
+    lua_settop(L, 6);
+    if (y->ndim < 1 || y->shape[y->ndim - 1] != x->shape[x->ndim - 1] || rt_is_complex(y->dtype)) {
+        char text[256];
+        luaL_error(L, "%s: y is %s of the shape %s, expected real signals of x's %I elements along the last axis", what,
+                   rt_dtypes[y->dtype].name, rt_shape_text(y->ndim, y->shape, text, sizeof text),
+                   (LUAI_UACINT)x->shape[x->ndim - 1]);
+    }
+    return check_segmented(L, what, x, 3);
+}
+
+static int push_cross(lua_State *L, int x, int y)
+{
+    return push_mean_of_segments(L, lg_step(L, "mul", "vv", lg_step(L, "conj", "v", x), y));
+}
+
+/* gpu.csd(x, y [, fs [, n [, step [, window]]]]) */
+static int csd(lua_State *L)
+{
+    struct spectra s = check_two(L, "csd");
+    int x = push_transforms(L, &s, 1), y = push_transforms(L, &s, 2);
+    push_density(L, &s, push_cross(L, x, y));
+    return 2;
+}
+
+/* gpu.coherence(x, y [, fs [, n [, step [, window]]]]) */
+static int coherence(lua_State *L)
+{
+    struct spectra s = check_two(L, "coherence");
+    int x = push_transforms(L, &s, 1), y = push_transforms(L, &s, 2);
+    int both = push_power(L, push_cross(L, x, y)), one = push_mean_of_segments(L, push_power(L, x)),
+        other = push_mean_of_segments(L, push_power(L, y));
+    int part = lg_step(L, "div", "vv", lg_step(L, "div", "vv", both, one), other);
+    push_density(L, &s, one);
+    lua_pop(L, 1);
+    lua_pushvalue(L, part);
     return 2;
 }
 
 /* gpu.spectrogram(x [, fs [, n [, step [, window]]]]) */
 static int spectrogram(lua_State *L)
 {
-    struct spectra s = push_spectra(L, "spectrogram");
-    const struct rt_array *p = lg_form(L, s.power);
-    push_density(L, &s, s.power);
+    const struct rt_array *x = check_signal(L, "spectrogram");
+    lua_settop(L, 5);
+    struct spectra s = check_segmented(L, "spectrogram", x, 2);
+    int power = push_power(L, push_transforms(L, &s, 1));
+    const struct rt_array *p = lg_form(L, power);
+    push_density(L, &s, power);
     int density = lua_gettop(L), frequencies = density - 1;
     int k = lg_step(L, "gpu.range", "iiss", (int64_t)0, p->shape[p->ndim - 2] - 1, rt_dtypes[p->dtype].name,
                     rt_array_device(p)->name);
@@ -341,6 +402,18 @@ const struct lg_function lg_spectrum_functions[] = {
      "The analytic signal, complex: its real part is x, its imaginary one x a quarter of a turn later.\n"
      "Along an axis, the last unless told otherwise. x:abs() of it is the envelope, x:angle() the phase.",
      "local t = gpu.range(0, 7, 'float64') * (math.pi / 4)\nassert(gpu.hilbert(t:cos()):abs():allclose(1))"},
+    {"csd", csd, "gpu.csd(x, y [, fs [, n [, step [, window]]]])",
+     "The cross power density of two signals: frequencies, and complex numbers whose angle is how far y is ahead of x.\n"
+     "Segments and options are those of gpu.welch, whose result it is where y is x.",
+     "local t = gpu.range(0, 1023)\n"
+     "local f, p = gpu.csd((t * (math.pi / 4)):sin(), (t * (math.pi / 4) + 1):sin(), {n = 64})\n"
+     "local k = p:abs():argmax()\nassert(f[k] == 1 / 8 and math.abs(p:angle()[k] - 1) < 1e-3)"},
+    {"coherence", coherence, "gpu.coherence(x, y [, fs [, n [, step [, window]]]])",
+     "How far two signals go along with each other: frequencies, and numbers from 0 to 1.\n"
+     "It is |csd(x, y)|^2 / (welch(x) welch(y)), with the segments and options of gpu.welch, of which there must be several.",
+     "local x, e = gpu.random.generator(1):randn(4096), gpu.random.generator(2):randn(4096)\n"
+     "local f, c = gpu.coherence(x, 2 * x + 0.1 * e)\n"
+     "assert(c:min() > 0.9 and select(2, gpu.coherence(x, e)):mean() < 0.2)"},
     {"welch", welch, "gpu.welch(x [, fs [, n [, step [, window]]]])",
      "The power of a signal by frequency: the frequencies, and for each of them the density, x's square by that of fs.\n"
      "Segments of n elements along the last axis, 256 unless told otherwise, `step` apart, half of n, lose their mean, go "

@@ -197,8 +197,11 @@ const struct lg_function lg_topics[] = {
      "\n- 4 | ellipk, expn, exp1, expi, factorial, ellipe 6; betaln, of the largest logarithm that it is the sum of"
      "\n- 8 | gammainc and gammaincc; below e^4, for each power of e"
      "\n- 8 | beta, betainc, and comb where it is no whole number; 2 more for each power of e that they are away from 1"
+     "\n- 8 | gammaincinv, gammainccinv and betaincinv; 2 more for each power of e, and for each time that x, or y of the last, goes into 1"
+     "\n- 10 | lambertw"
+     "\n- 16 | jv, yv, iv, ive, kv and kve of orders to 60; of greater ones 1 more for each 20 of the order, or for each power of e"
      "\n- 20 | zeta and polygamma of positive numbers"
-     "\nThe bits are the same with any number of threads, and on every processor, but for lgamma of negative numbers, betaln, betainc and Bessel functions, in which the C library has a part. A GPU computes by CUDA's functions, whose errors NVIDIA's programming guide lists."
+     "\nThe bits are the same with any number of threads, and on every processor, but for lgamma of negative numbers, betaln, betainc, gammaincinv, gammainccinv, betaincinv and Bessel functions, in which the C library has a part. A GPU computes by CUDA's functions, whose errors NVIDIA's programming guide lists."
      "\nA chain that is computed in one pass has the bits that one operation at a time gives. ?sum says how sums are "
      "added; cumsum and cumprod add and multiply in float64. Matrix products and gpu.linalg are BLAS's and LAPACK's, "
      "whose order of additions differs among processors.",

@@ -168,6 +168,10 @@ t.test("names of NumPy and Torch", function()
     { "logsigmoid", "-(-x):softplus()", gpu.array({ 0 }), { -math.log(2) } },
     { "mish", "x * x:softplus():tanh()", gpu.array({ 1 }), { 0.8650984 } },
     { "hsplit", "x:split(n, 2)", gpu.ones(2, 2), 2 },
+    { "triu_indices_from", "gpu.triu_indices(#x)", gpu.ones(2, 2), { 1, 1, 2 } },
+    { "real_if_close", "x.real", gpu.array({ 1, 2 }), { 1, 2 } }, { "single", 'x:to("float32")', gpu.array({ 1 }), { 1 } },
+    { "unit_impulse", 'gpu.range(n):eq(1):to("float32")', gpu.ones(3), { 1, 0, 0 } },
+    { "argrelmin", "gpu.find_peaks(-x)", gpu.array({ 3, 1, 2 }), { 2 } },
     { "polyder", "x[{{1, #x - 1}}] * gpu.range(#x - 1, 1, -1)", gpu.array({ 3, 2, 7 }), { 6, 2 } },
   }) do
     t.raises("it is written " .. r[2], function() return gpu[r[1]] end)
@@ -176,6 +180,8 @@ t.test("names of NumPy and Torch", function()
     if type(got) == "number" then got = gpu.array({ got }) end
     if type(r[4]) == "number" then t.eq(#got, r[4]) else t.close(got:flatten(), r[4], 1e-5) end
   end
+  t.raises('it is written gpu.array({math.huge}):to("int32")[1]', function() return gpu.iinfo end)
+  t.eq(gpu.array({ math.huge }):to("int32")[1], 2147483647)
   local root, symmetric = "(v * w:sqrt()):matmul(v.T)", gpu.array({ { 2, 1 }, { 1, 3 } }, "float64")
   t.raises("it is written " .. root, function() return gpu.sqrtm end)
   local w, v = gpu.linalg.eigh(symmetric)

@@ -31,6 +31,7 @@ local draws = {
   noncentral_f = function(g, ...) return g:noncentral_f(3, 7.5, 2, ...) end,
   noncentral_chisquare = function(g, ...) return g:noncentral_chisquare(0.5, 3, ...) end,
   negative_binomial = function(g, ...) return g:negative_binomial(2.5, 0.3, ...) end,
+  multinomial = function(g, ...) return g:multinomial(40, { 1, 2, 0, 3.5 }, ...) end,
   hypergeometric = function(g, ...) return g:hypergeometric(30, 50, 20, ...) end,
   ["few things"] = function(g, ...) return g:hypergeometric(30, 5, 20, ...) end,
   zipf = function(g, ...) return g:zipf(1.5, ...) end,
@@ -63,10 +64,11 @@ for _, name in ipairs(names) do
   end)
   t.test(name .. " takes shapes", function()
     local g = random.generator(1)
-    t.eq(tostring(draws[name](g, {}, "cpu").shape), "()")
+    local sets = name == "multinomial" -- of 4 numbers, and one where no shape is told
+    t.eq(tostring(draws[name](g, {}, "cpu").shape), sets and "(4,)" or "()")
     t.eq(draws[name](g, 0, "cpu").size, 0)
-    t.eq(tostring(draws[name](g, { 2, 3 }, "cpu").shape), "(2, 3)")
-    t.raises("expected a shape", draws[name], g)
+    t.eq(tostring(draws[name](g, { 2, 3 }, "cpu").shape), sets and "(2, 3, 4)" or "(2, 3)")
+    if not sets then t.raises("expected a shape", draws[name], g) end
     t.raises("negative", draws[name], g, -1)
   end)
 end
@@ -276,6 +278,46 @@ for _, case in ipairs({ { 7, 5, 4 }, { 5, 7, 9 }, { 300, 6, 100 }, { 6, 300, 290
     assert(x < 3, "Pearson's sum by degree of freedom is " .. x)
   end)
 end
+
+t.test("multinomial counts are distributed as they should be", function()
+  local p, tries = { 0.1, 0.25, 0, 0.65 }, 200
+  local x = random.generator(31):multinomial(tries, p, N, "cpu")
+  t.same(x.shape, { N, 4 })
+  assert(x:sum(2):eq(tries):all() and x:min() >= 0)
+  local cov = x:to("float64").T:cov()
+  for i = 1, 4 do
+    local want = tries * p[i]
+    t.near(x[{ {}, i }]:mean(), want, 5 * math.sqrt(want / N), "mean")
+    for j = 1, 4 do
+      local size = tries * math.sqrt(p[i] * p[j])
+      t.near(cov[{ i, j }], i == j and want * (1 - p[i]) or -want * p[j], 0.1 * size, "covariance")
+    end
+    local chance = p[i]
+    local function probability(k)
+      return k <= tries and math.exp(falling(tries, k) - falling(k, k) + k * math.log(chance) + (tries - k) * math.log(1 - chance)) or 0
+    end
+    local sum = chance > 0 and pearson(x[{ {}, i }]:totable(), probability, 0, tries) or 1
+    assert(sum < 2.2, "Pearson's sum by degree of freedom is " .. sum)
+  end
+  t.eq(x[{ {}, 3 }]:max(), 0)
+end)
+
+t.test("multinomial of edges, and what it refuses", function()
+  local g = random.generator(5)
+  t.same(g:multinomial(7, { 3 }):totable(), { 7 })
+  t.same(g:multinomial(0, { 1, 2 }, 2):totable(), { { 0, 0 }, { 0, 0 } })
+  t.same(g:multinomial(9, { 0, 5, 0 }):totable(), { 0, 9, 0 })
+  t.same(g:multinomial(9, gpu.array({ 1, 1 }), 2, 0, 3).shape, { 2, 0, 3, 2 })
+  t.eq(g:multinomial(300, { 1, 1 }, 4, "uint8").dtype, "uint8")
+  t.eq(g:multinomial(1000000000, { 1, 1, 1 }, 3):sum(), 3000000000)
+  t.raises("multinomial: tries: expected 0 to 1000000000, got -1", random.multinomial, -1, { 1 })
+  t.raises("multinomial: tries: expected a whole number, got 1.5", random.multinomial, 1.5, { 1 })
+  t.raises("multinomial: weight 2 is -1.0, expected 0 or more", random.multinomial, 1, { 1, -1 })
+  t.raises("multinomial: the weights' sum is 0.0", random.multinomial, 1, { 0, 0 })
+  t.raises("multinomial: the weights p are one axis, got 2", random.multinomial, 1, gpu.ones(2, 2))
+  t.raises("complex64", random.multinomial, 1, { 1, 1 }, 3, "complex64")
+  t.raises("expected", random.multinomial, 1)
+end)
 
 for _, case in ipairs({ { "negative_binomial", { 3, 0.4 }, shares(function(k) return (k + 1) * (k + 2) / 2 * 0.6 ^ k end, 200) },
   { "negative_binomial", { 0.5, 0.1 }, shares(function(k)

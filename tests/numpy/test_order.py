@@ -28,6 +28,26 @@ def counts(r, g):
            np.histogram2d(x.ravel(), y.ravel(), bins, [reach, reach], weights=v.ravel()))
 
 
+def points(r, g):
+    """Histograms of points of some coordinates, turned views among them."""
+    n, d = r.choice([1, 5, 400, 3000]), r.choice([1, 2, 3, 4])
+    x = np.round(g.standard_normal((d, n)) * 4).astype(r.choice(["float32", "float64", "int16"])) / 1
+    v, bins = g.standard_normal(n), [r.choice([1, 2, 5, [-4, -1, 0, 0.5, 3]]) for _ in range(d)]
+    listed = "{" + ", ".join("{" + ", ".join(map(str, b)) + "}" if isinstance(b, list) else str(b) for b in bins) + "}"
+    ends = [None if isinstance(b, list) else (-3, k + 2) for k, b in enumerate(bins)]
+    ranges = "{" + ", ".join("nil" if e is None else f"{{{e[0]}, {e[1]}}}" for e in ends) + "}"
+    for code, more in [("", {}), ("weights = v, ", {"weights": v})]:
+        want, edges = np.histogramdd(x.T, bins, **more)
+        yield f"gpu.histogramdd(p.T, {{{code}bins = {listed}}})", {"p": x, "v": v}, (want, *edges)
+    want, edges = np.histogramdd(x.T, bins, ends)
+    yield f"gpu.histogramdd(p.T, {listed}, {ranges})", {"p": x, "v": v}, (want, *edges)
+    want, edges = np.histogramdd(x.T, 3, density=True)
+    yield "gpu.histogramdd(p.T, 3, nil, nil, true)", {"p": x, "v": v}, (want, *edges)
+    if d > 1:
+        want = np.histogram2d(x[0], x[1], [3, 4], density=True)
+        yield "gpu.histogram2d(p[1], p[2], {3, 4}, nil, nil, nil, true)", {"p": x, "v": v}, want
+
+
 def different(r, g):
     shape = r.choice([(0,), (1,), (40,), (3, 1), (20, 2), (6, 5), (30, 2, 2), (2, 3, 20), (0, 3), (3, 0)])
     x = g.integers(0, r.choice([2, 3]), shape).astype(r.choice(["float32", "int32", "uint8", "bool", "float64", "int64"]))
@@ -111,7 +131,7 @@ def weighted(r, g):
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("maker", [counts, different, selections, quantiles, weighted])
+@pytest.mark.parametrize("maker", [counts, points, different, selections, quantiles, weighted])
 def test_against_numpy(tmp_path, way, maker):
     script, wants = ["local function put(name, ...)",
                      "  for i, v in ipairs({...}) do if type(v) == 'number' then v = gpu.array(v, 'float64') end",

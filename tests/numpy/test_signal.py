@@ -85,6 +85,10 @@ def there_and_back(r, g):
     yield f"gpu.spectrogram(t, {fs}, {n}, {step})", {"t": t}, want
     want = scipy.signal.welch(t, fs, np.arange(1, n + 1), n, n - step)
     yield f"gpu.welch(t, {fs}, {n}, {step}, gpu.range({n}))", {"t": t}, want
+    u = (np.roll(t, 3, -1) + g.standard_normal(t.shape)).astype(t.dtype)
+    for f in ["csd", "coherence"]:
+        want = getattr(scipy.signal, f)(t.astype(float), u.astype(float), fs, "hann", n, n - step)
+        yield f"gpu.{f}(t:to('float64'), u:to('float64'), {fs}, {n}, {step})", {"t": t, "u": u}, want
 
 
 def spectra(r, g):

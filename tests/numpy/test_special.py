@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.signal
 import scipy.special
 
 from against import WAYS, run
@@ -113,6 +114,80 @@ def test_beta_zeta_and_integrals(way, tmp_path):
         assert not wrong.any(), (code, t, [v[wrong][:5] for v in args], got[wrong][:5], want[wrong][:5])
 
 
+def inverse_cases(g):
+    """The same of inverses, and how many times the last bit of a probability moves what they give."""
+    s, a, b = scipy.special, spread(g, -2, 3), spread(g, -2, 3)
+    for f in ["gammaincinv", "gammainccinv"]:
+        yield f"x:{f}(y)", (a, g.random(300)), getattr(s, f), 1 + 1 / a
+        yield f"x:{f}(y)", (np.maximum(a, 0.05), spread(g, -12, 0)), getattr(s, f), 1 + 1 / a
+        yield f"x:{f}(y)", (spread(g, 3, 6), g.random(300)), getattr(s, f), 1
+        edges = np.array([[0, 0], [2, 0], [2, 1], [-1, 0.5], [2, -0.1], [2, 1.1], [np.nan, 0.5], [2, np.nan]])
+        yield f"x:{f}(y)", tuple(edges.T), getattr(s, f), 1
+    yield "x:betaincinv(y, z)", (a, b, g.random(300)), s.betaincinv, 1 + 1 / np.minimum(a, b)
+    edges = np.array([[2, 3, 0], [2, 3, 1], [0, 1, 0.5], [1, -1, 0.5], [1, 1, 1.5], [1, 1, -0.5], [np.nan, 1, 0.5]])
+    yield "x:betaincinv(y, z)", tuple(edges.T), s.betaincinv, 1
+    near = -np.exp(-1) * np.concatenate([g.random(300), 1 - spread(g, -5, 0)])
+    yield "x:lambertw()", (np.concatenate([near, spread(g, -300, 300)]),), lambda x: s.lambertw(x).real, 1
+    yield "x:lambertw(-1)", (np.concatenate([near, -spread(g, -300, -1)]),), lambda x: s.lambertw(x, -1).real, 1
+    yield "gpu.lambertw(x, y)", (np.array([0, 0, -1, 1, np.inf, np.nan, 1]), np.array([0, -1, 0, -1, 0, 0, 1.0])), (
+        lambda x, k: np.array([0, -np.inf, np.nan, np.nan, np.inf, np.nan, np.nan])), 1
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_inverses(way, tmp_path):
+    def size(args, want, moves):  # SciPy's stop when they are within some 1e-14
+        return moves * (50 + np.abs(np.log(np.clip(np.abs(want), 1e-300, 1e300)))) * np.abs(want)
+
+    compare_cases(tmp_path, way, inverse_cases(np.random.default_rng(11)), size, 1e-290)
+
+
+def order_cases(g):
+    """Orders of every size beside arguments of every size, as far as SciPy's are exact."""
+    s = scipy.special
+    for f in ["jv", "yv", "iv", "ive", "kv", "kve"]:
+        most = 650 if f in ["iv", "kv"] else 1e4
+        whole = np.floor(g.uniform(-6, 6, 300))
+        for v, x in [(g.uniform(0, 3, 300), g.uniform(0, 30, 300)), (g.uniform(0, 40, 300), spread(g, -2, 2.8)),
+                     (g.uniform(40, 120, 300), spread(g, 1.3, 4)), (g.uniform(-5, 0, 300), spread(g, -1, 2)),
+                     (whole, spread(g, -1, 2)), (whole + 0.5, spread(g, -1, 2))]:
+            near = np.where(v < 0, np.abs(v - np.rint(v)), 1)  # SciPy's are not exact there, nor are its kv of 1 to 2
+            moves = (10 if f[0] == "k" else 1) * (1 + 1 / np.where(near > 0, near, 1))
+            yield f"gpu.{f}(x, y)", (v, np.minimum(x, most)), getattr(s, f), moves
+        if f[0] in "ji":
+            yield f"gpu.{f}(x, y)", (whole, -spread(g, -1, 2)), getattr(s, f), 1
+        edges = [(0, 0), (2, 0), (2.5, 0), (-2, 0), (0.5, -1), (np.nan, 1), (1, np.nan)]
+        yield f"gpu.{f}(x, y)", tuple(np.array(edges, float).T), getattr(s, f), 1
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_bessel_functions_of_any_order(way, tmp_path):
+    def size(args, want, moves):
+        v, x = np.abs(args)
+        swing = np.where((x > v) & np.isfinite(want) & (np.abs(want) < 2), (1 + x / 10) / np.sqrt(1 + x), 0)  # SciPy's
+        return 40 * moves * np.maximum(np.abs(want) * (1 + np.abs(np.log(np.clip(np.abs(want), 1e-300, 1e300)))), swing)
+
+    compare_cases(tmp_path, way, order_cases(np.random.default_rng(12)), size, 1e-290)
+
+
+def compare_cases(folder, way, cases, allowed, slack):
+    """`allowed` says how far off results may be, from the operands, what SciPy has, and the last of a case."""
+    dtypes = ["float64"] if way == "generated" else ["float64", "float32"]
+    with np.errstate(all="ignore"):
+        cases = [(code, [v.astype(t) for v in args], *rest) for code, args, *rest in cases for t in dtypes]
+    np.savez(folder / "in.npz", **{f"{n}{k}": v for k, case in enumerate(cases) for n, v in zip("xyz", case[1])})
+    out = results(folder, way, [f"do local x, y, z = v.x{k}, v.y{k}, v.z{k} out.r{k} = {case[0]} end"
+                                for k, case in enumerate(cases)])
+    for k, (code, args, f, moves) in enumerate(cases):
+        t = args[0].dtype
+        with np.errstate(all="ignore"):
+            wide = np.array([v.astype(float) for v in args])
+            want, got = f(*wide).astype(t).astype(float), out[f"r{k}"].astype(float)
+            off = np.abs(got - want) <= 4 * np.finfo(t).eps * allowed(wide, want, moves) + max(np.finfo(t).tiny, slack)
+            huge = np.isinf(want) & (got * np.sign(want) > np.finfo(t).max / 1e20)  # SciPy's overflow sooner
+        wrong = ~(off | (got == want) | (np.isnan(got) & np.isnan(want)) | huge)
+        assert not wrong.any(), (code, t, wrong.sum(), [v[wrong][:5] for v in args], got[wrong][:5], want[wrong][:5])
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_sigmoid_below_the_normal_numbers_and_digamma_beside_its_poles(way, tmp_path):
     g = np.random.default_rng(3)
@@ -134,3 +209,61 @@ def test_sigmoid_below_the_normal_numbers_and_digamma_beside_its_poles(way, tmp_
         assert out["sigmoid" + t][list(v).index(-100)] > 0
         poles = out["digamma" + t]
         np.testing.assert_array_equal(poles, [-np.inf, np.inf] + [np.nan] * 5)
+
+
+def recipes(g):
+    """Names of SciPy's that are others here: how they are written, over variables, and what SciPy gives for them."""
+    s, x, p = scipy.special, g.uniform(0.5, 6, 50), g.random(50)
+    yield from [(f"spherical_{k}n", f"(math.pi / 2 / x):sqrt() * gpu.{k[0]}v(n + 0.5, x)",
+                 getattr(s, f"spherical_{k}n")(3, x), dict(x=x, n=3)) for k in "jyik"]
+    yield from [(f"{k}n", f"gpu.{k}v(n, x)", getattr(s, f"{k}n")(3, x), dict(x=x, n=3)) for k in "jyk"]
+    yield "hankel1", "gpu.complex(gpu.jv(v, x), gpu.yv(v, x))", s.hankel1(1.5, x), dict(x=x, v=1.5)
+    yield "hankel2", "gpu.complex(gpu.jv(v, x), -gpu.yv(v, x))", s.hankel2(1.5, x), dict(x=x, v=1.5)
+    tries = dict(k=4, n=9, p=p)
+    yield "bdtr", "gpu.betainc(n - k, k + 1, 1 - p)", s.bdtr(4, 9, p), tries
+    yield "bdtrc", "gpu.betainc(k + 1, n - k, p)", s.bdtrc(4, 9, p), tries
+    yield "nbdtr", "gpu.betainc(n, k + 1, p)", s.nbdtr(4, 9, p), tries
+    yield "nbdtrc", "gpu.betainc(k + 1, n, 1 - p)", s.nbdtrc(4, 9, p), tries
+    yield "chdtr", "gpu.gammainc(v / 2, x / 2)", s.chdtr(3, x), dict(v=3, x=x)
+    yield "chdtrc", "gpu.gammaincc(v / 2, x / 2)", s.chdtrc(3, x), dict(v=3, x=x)
+    yield "chdtri", "2 * gpu.gammainccinv(v / 2, p)", s.chdtri(3, p), dict(v=3, p=p)
+    yield "gdtr", "gpu.gammainc(b, a * x)", s.gdtr(0.7, 2, x), dict(a=0.7, b=2, x=x)
+    yield "gdtrc", "gpu.gammaincc(b, a * x)", s.gdtrc(0.7, 2, x), dict(a=0.7, b=2, x=x)
+    yield "pdtr", "gpu.gammaincc(k + 1, m)", s.pdtr(3, x), dict(k=3, m=x)
+    yield "pdtrc", "gpu.gammainc(k + 1, m)", s.pdtrc(3, x), dict(k=3, m=x)
+    yield "pdtri", "gpu.gammainccinv(k + 1, y)", s.pdtri(3, p), dict(k=3, y=p)
+    yield "fdtr", "gpu.betainc(m / 2, n / 2, m * x / (m * x + n))", s.fdtr(3, 7, x), dict(m=3, n=7, x=x)
+    yield "fdtrc", "gpu.betainc(n / 2, m / 2, n / (n + m * x))", s.fdtrc(3, 7, x), dict(m=3, n=7, x=x)
+    yield "boxcox", "(x ^ l - 1) / l", s.boxcox(x, 0.3), dict(x=x, l=0.3)
+    yield "boxcox1p", "((1 + x) ^ l - 1) / l", s.boxcox1p(x, 0.3), dict(x=x, l=0.3)
+    yield "inv_boxcox", "(x * l + 1) ^ (1 / l)", s.inv_boxcox(x, 0.3), dict(x=x, l=0.3)
+    yield "exprel", "x:expm1() / x", s.exprel(x), dict(x=x)
+    yield "cosm1", "-2 * (x / 2):sin() ^ 2", s.cosm1(x), dict(x=x)
+    yield "cosdg", "x:deg2rad():cos()", s.cosdg(x), dict(x=x)
+    yield "sindg", "x:deg2rad():sin()", s.sindg(x), dict(x=x)
+    yield "tandg", "x:deg2rad():tan()", s.tandg(x), dict(x=x)
+    yield "cotdg", "1 / x:deg2rad():tan()", s.cotdg(x), dict(x=x)
+    yield "exp10", "10 ^ x", s.exp10(x), dict(x=x)
+    yield "log_expit", "-(-x):softplus()", s.log_expit(x), dict(x=x)
+    yield "rgamma", "1 / x:gamma()", s.rgamma(x), dict(x=x)
+    yield "poch", "(x + m):gamma() / x:gamma()", s.poch(x, 2.5), dict(x=x, m=2.5)
+    yield "gammasgn", "x:gamma():sign()", s.gammasgn(-x), dict(x=-x)
+    yield "zetac", "x:zeta() - 1", s.zetac(x + 1), dict(x=x + 1)
+    yield "ellipkm1", "(1 - p):ellipk()", s.ellipkm1(p), dict(p=p)
+    yield "pseudo_huber", "l ^ 2 * ((1 + (x / l) ^ 2):sqrt() - 1)", s.pseudo_huber(1.5, x), dict(x=x, l=1.5)
+    yield "huber", "gpu.where(x:abs():le(l), x ^ 2 / 2, l * (x:abs() - l / 2))", s.huber(1.5, -x), dict(x=-x, l=1.5)
+    yield "periodogram", 'gpu.welch(x, {n = #x, window = "boxcar"})', scipy.signal.periodogram(x)[0], dict(x=x)
+    yield "polyint", "gpu.concatenate({x / gpu.range(#x, 1, -1), gpu.zeros(1)})", np.polyint(x), dict(x=x)
+
+
+def test_what_is_written_instead(tmp_path):
+    cases, lines = list(recipes(np.random.default_rng(13))), ["local given = v"]
+    for k, (name, code, _, variables) in enumerate(cases):
+        lines += ["do", f"local ok, e = pcall(function() return gpu.{name} end)",
+                  f"assert(not ok and e:find([[it is written {code}]], 1, true), e)"]
+        lines += [f"local {n} = " + (f"given.{n}{k}" if isinstance(v, np.ndarray) else repr(v)) for n, v in variables.items()]
+        lines += [f"out.r{k} = {code}", "end"]
+    np.savez(tmp_path / "in.npz", **{f"{n}{k}": v for k, case in enumerate(cases) for n, v in case[3].items()})
+    out = results(tmp_path, "cpu", lines)
+    for k, (name, code, want, _) in enumerate(cases):
+        np.testing.assert_allclose(out[f"r{k}"], want, rtol=1e-6 if name == "polyint" else 1e-12, err_msg=f"{name}: {code}")

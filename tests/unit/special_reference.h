@@ -251,9 +251,9 @@ static inline long double exponential_up_to(long double x)
     return expl(x) / x * sum;
 }
 
-/* exp(x) K(x) of order 0 or 1: the integral of exp(-x (cosh(t) - 1)) cosh(order t) over t from 0 on, by trapezoids,
+/* exp(x) K(x) of any order: the integral of exp(-x (cosh(t) - 1)) cosh(order t) over t from 0 on, by trapezoids,
  * which are exact to all digits where they are narrow. */
-static inline long double bessel_falling(int order, long double x)
+static inline long double bessel_falling(long double order, long double x)
 {
     if (x == 0) return INFINITY;
     if (!(x > 0)) return NAN;
@@ -262,7 +262,7 @@ static inline long double bessel_falling(int order, long double x)
     long double sum = 0.5L, t = step, weight = 1;
     for (int k = 1; weight > sum * 1e-24L && k < 20000; k++, t = k * step) {
         const long double half = sinhl(t / 2);
-        sum += weight = expl(-2 * x * half * half) * (order ? coshl(t) : 1);
+        sum += weight = expl(-2 * x * half * half) * coshl(order * t);
     }
     return sum * step;
 }

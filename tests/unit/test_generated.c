@@ -19,6 +19,9 @@ static double distance_allowed(enum kn_op op)
     case KN_GAMMA: return 40;
     case KN_BETA:
     case KN_BETAINC:
+    case KN_GAMMAINCINV:
+    case KN_GAMMAINCCINV:
+    case KN_BETAINCINV:
     case KN_COMB: return 2000; /* powers of e up to the largest number */
     case KN_POW: return 12;
     case KN_FMOD:
@@ -31,6 +34,12 @@ static double distance_allowed(enum kn_op op)
     case KN_ROUND:
     case KN_ROUND_AWAY:
     case KN_TRUNC: return 0;
+    case KN_JV:
+    case KN_YV:
+    case KN_IV:
+    case KN_IVE:
+    case KN_KV:
+    case KN_KVE: return 1000; /* so large exponents have orders beyond 60, and sums beside their zeros */
     default: return op >= KN_CBRT && op <= KN_K1E && op != KN_RELU ? 6 : op == KN_HYPOT ? 4 : 0;
     }
 }
@@ -105,7 +114,7 @@ static void run_both(struct kn_program *p, struct rt_array *native, struct rt_ar
 /* Those whose functions have loops would run them for each other's elements: they are alone. */
 static bool takes_long(enum kn_op op)
 {
-    return op >= KN_GAMMAINC && op <= KN_COMB;
+    return (op >= KN_GAMMAINC && op <= KN_LAMBERTW) || (op >= KN_JV && op <= KN_KVE);
 }
 
 /* Operations that turn integers and bools into floating-point numbers have the same text for all that become one dtype
