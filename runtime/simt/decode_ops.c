@@ -337,7 +337,9 @@ static bool decode_trap(struct decoder *d, const struct shape *s)
 static bool decode_nanosleep(struct decoder *d, const struct shape *s)
 {
     (void)s;
-    return emit_simple(d, simt_op_yield);
+    struct insn *i = simt_emit(d, simt_op_yield);
+    if (i) i->mode = YIELD_SLEEPS;
+    return simt_guard(d, i);
 }
 /* Nothing looks at a policy. */
 static bool decode_createpolicy(struct decoder *d, const struct shape *s)

@@ -5,14 +5,15 @@
  * byte offset of a vector. Every instruction is a function (an `op`) over the lanes of a mask.
  *
  * A warp is a set of splits: lanes that share pc and frame. The deepest, then lowest pc runs first, and splits that
- * meet merge; one that keeps jumping back yields to the others, so that lanes may wait for each other.
+ * meet merge. So lanes wait where a loop ends for those that are still in it, as on a GPU. When nothing else in the
+ * launch changes, lanes may be waiting for each other: then the split that waited longest goes on (go_apart).
  *
  * A host thread runs a block to its end, unless all its warps only wait for what other blocks do, or it has run for
  * long: then it puts the block aside and starts or resumes another, so that blocks that are resident at once make
  * progress beside each other.
  *
- * So whatever can run does run after a bounded time: the slices of a warp begin with the split that waited longest, the
- * warps of a block have their slices in turn, and blocks that were put aside are resumed in turn.
+ * So whatever can run does run after a bounded time: after some slices alike those of a warp begin with the split that
+ * waited longest, the warps of a block have their slices in turn, and blocks that were put aside are resumed in turn.
  */
 #ifndef SIMT_EXEC_H
 #define SIMT_EXEC_H
@@ -40,7 +41,8 @@
 #define RECURSIVE_LOCAL 32768  /* bytes a thread for programs whose depth of calls is not known */
 #define ALLOCA_LOCAL    8192   /* bytes a thread at the end of local memory, for programs that call alloca */
 #define SLICE           2048   /* jumps back before a warp or split yields */
-#define SPIN_COST       24     /* what an atomic or volatile access adds to a jump's cost: such loops wait for others */
+#define SPIN_COST       24     /* what an atomic or a fence adds to a jump's cost: such loops wait for others */
+#define LOAD_COST       8      /* and a volatile load */
 #define WAIT_COST       (SLICE / 8) /* of what only waits, as a sleep */
 #define LOOK_COST       (SLICE / 2) /* under checks, a look at what is as it was */
 #define LOADS_AHEAD     4           /* times four loads that are done at once */
@@ -48,6 +50,8 @@
 #define LOOK_AHEAD      4           /* steps of a loop over memory that data are fetched before they are wanted */
 #define TURNS           64          /* slices of each of its warps before a block lets others run */
 #define ZONE_BLOCKS     64          /* of generated code in which lanes part, with that where they meet */
+#define SHORT_SLICE     (SLICE / 8) /* of a warp that looked in vain in its last one */
+#define SLICES_ALIKE    64          /* of a warp in a row: the time is looked at */
 #define LOOKS           4 /* the same for slices that went into looking, once in each round of a loop with barriers */
 
 struct frame {
@@ -123,8 +127,14 @@ struct warp {
     uint32_t current, split_count;
     uint32_t stop; /* the running split may merge or must yield at this pc */
     bool forced;   /* a split runs out of order, for fairness */
-    bool sliced;   /* its slice is over: the split that waited longest is next */
-    int waited;    /* so much of the slice's budget went into looking at what others may change */
+    bool sliced;   /* its slice is over */
+    int slice;     /* that it was given */
+    struct {
+        uint32_t mask, splits, slices; /* how it stood at the end of a slice, and so many slices in a row */
+        bool vain;                     /* in the last of which it looked for what did not come */
+        int64_t since;                 /* in nanoseconds, SLICES_ALIKE after the first */
+    } alike;
+    int waited; /* so much of the slice's budget went into looking at what others may change */
     uint32_t local_base;
     char *local; /* host memory: lane l's local memory is local + l * worker->local_bytes */
     char *shared;
@@ -267,9 +277,12 @@ struct worker { /* what runs one block: its registers, memory and barriers, used
     ptrdiff_t jit_bias; /* of what generated code moves itself: as bias, or, where kernels have but host memory, 0 */
     unsigned block[3];
     uint64_t block_index;
-    int multiprocessor;     /* %smid */
-    uint32_t turn;          /* the warp to go on with */
-    int delays;             /* times that it waited since another block faulted */
+    int multiprocessor; /* %smid */
+    uint32_t turn;      /* the warp to go on with */
+    int delays;         /* times that it waited since another block faulted */
+    bool changed;       /* a warp has done anything but look for what did not come, since it was put aside */
+    int vain_rounds;    /* times that it was put aside and had not, since there were so many changes in the run: */
+    uint64_t vain_since;
     bool looks;             /* it was put aside since all it did was to look for what others do, not for being long */
     struct worker *all;     /* the next of all of a run */
     struct worker *waiting; /* the next that waits, or that is idle */
@@ -342,12 +355,25 @@ struct run { /* one launch */
     int worker_count;
     int worker_limit, most_workers; /* as many as blocks are resident on the device, and on a large GPU */
     struct worker *idle;            /* those that have no block */
+    int idle_count;
     struct worker *first_waiting, **last_waiting;
     int waiting_count;
-    uint64_t ended; /* times that a block was put aside of which threads had ended since it had been */
+    uint64_t ended;      /* times that a block was put aside of which threads had ended since it had been */
+    uint64_t changes;    /* times that a block was put aside in which anything had changed, or that such a one ended */
+    _Atomic int in_vain; /* blocks in which nothing has since */
+    _Atomic bool apart;  /* nothing did in any: lanes wait for others of their warp, which go on behind their loops */
     struct simt_fault fault;
     struct output output;
 };
+
+static inline bool simt_goes_apart(struct run *r)
+{
+    return atomic_load_explicit(&r->apart, memory_order_relaxed);
+}
+static inline void simt_go_apart(struct run *r)
+{
+    atomic_store_explicit(&r->apart, true, memory_order_relaxed);
+}
 
 /* For generated code, where all lanes of a warp meet and worker->quiet.meets says that this is all: what the observer
  * keeps of the block has the new time in these places, and for warp 0, behind which the others' follow, in those. */

@@ -93,7 +93,12 @@ enum event simt_op_bra(char *R, const struct insn *i, uint32_t m, struct warp *w
     if (m == w->mask) return EV_TAKE;
     simt_fork(w, m, w->pc + 1, SPLIT_RUN);
     w->splits[w->current].pc = i->target;
-    if (i->target <= w->pc) w->budget--;
+    if (i->target > w->pc) return EV_SCHEDULE;
+    w->budget--;
+    if (w->waited && simt_goes_apart(w->worker->run)) {
+        w->current = w->split_count - 1; /* those that have what the others look for: as the holder of a lock */
+        w->forced = true;
+    }
     return EV_SCHEDULE;
 }
 
@@ -170,12 +175,11 @@ enum event simt_op_fence(char *R, const struct insn *i, uint32_t m, struct warp 
     return EV_NEXT;
 }
 
-/* nanosleep: whoever sleeps waits for someone. */
+/* nanosleep, and before volatile loads: who does so may wait for someone. */
 enum event simt_op_yield(char *R, const struct insn *i, uint32_t m, struct warp *w)
 {
     (void)R;
-    (void)i;
     (void)m;
-    simt_waits(w, WAIT_COST);
+    simt_waits(w, i->mode == YIELD_SLEEPS ? WAIT_COST : LOAD_COST);
     return EV_NEXT;
 }

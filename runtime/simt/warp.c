@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "runtime/host.h"
 #include "runtime/interrupt.h"
 #include "runtime/memory.h"
 #include "runtime/simt/exec.h"
@@ -152,6 +153,43 @@ static bool may_go_on(struct warp *w)
     return atomic_load_explicit(&k->run->fault_block, memory_order_relaxed) >= k->turn_index;
 }
 
+/* ---- lanes that wait for others ----
+ * Lanes that have left a loop wait at its end for those that are still in it, which may be waiting for what others will
+ * do: they go on together, as on a GPU, and a reduction of the warp behind the loop finds them all. Those in the loop
+ * may also wait for what these lanes will do, as for a lock that one of them has. Then they go on alone: once nothing
+ * has changed in any block that is resident (exec.c), or in this warp for so long that others may be computing without
+ * end. */
+#define LONG_ALIKE         INT64_C(1000000000)  /* nanoseconds */
+#define LONG_ALIKE_WATCHED INT64_C(10000000000) /* of launches that are checked, which go on as much slower */
+static bool looked_around(const struct warp *w)
+{
+    return w->waited > w->slice / 2;
+}
+
+static void end_slice(struct warp *w)
+{
+    bool alike = w->alike.mask == w->mask && w->alike.splits == w->split_count;
+    w->sliced = true;
+    w->alike.vain = alike && looked_around(w);
+    w->alike.slices = alike ? w->alike.slices + 1 : 0;
+    w->alike.mask = w->mask;
+    w->alike.splits = w->split_count;
+    if (w->split_count == 1 || !w->alike.slices || w->alike.slices % SLICES_ALIKE) return;
+    int64_t now = rt_now_ns(), most = w->worker->observer ? LONG_ALIKE_WATCHED : LONG_ALIKE;
+    if (w->alike.slices == SLICES_ALIKE)
+        w->alike.since = now;
+    else if (now - w->alike.since > most)
+        simt_go_apart(w->worker->run);
+}
+
+/* Does the split that waited longest go on? */
+static bool go_apart(struct warp *w)
+{
+    bool may = w->sliced && (w->split_count == 1 || simt_goes_apart(w->worker->run));
+    w->sliced = false;
+    return may;
+}
+
 #define MISFITS 16 /* after so many the warp stays in the interpreter for the rest of the block */
 
 /* Runs generated code from where the split stands, if there is some and all lanes are there. EV_NEXT: the interpreter
@@ -235,11 +273,9 @@ static inline __attribute__((always_inline)) uint32_t interpret(struct warp *w, 
 /* Runs the warp's splits in turn. `watched` and `repeats` as above. */
 static inline __attribute__((always_inline)) enum outcome run_splits(struct warp *w, bool watched, bool repeats)
 {
-    w->budget = SLICE;
+    w->budget = w->slice = w->sliced && w->alike.vain ? SHORT_SLICE : SLICE;
     w->waited = 0;
-    bool fair = w->sliced;
-    w->sliced = false;
-    if (!choose(w, fair)) return w->alive ? WARP_BLOCKED : WARP_DONE;
+    if (!choose(w, go_apart(w))) return w->alive ? WARP_BLOCKED : WARP_DONE;
     for (;;) {
         struct split *s = &w->splits[w->current];
         enum event ev = EV_NEXT;
@@ -257,7 +293,7 @@ static inline __attribute__((always_inline)) enum outcome run_splits(struct warp
             continue;
         }
         if (!may_go_on(w)) return WARP_FAULT;
-        w->sliced = true;
+        end_slice(w);
         return WARP_SLICE;
     }
 }
@@ -308,6 +344,7 @@ bool simt_warp_start(struct warp *w)
     w->current = 0;
     w->split_count = 1;
     w->forced = w->sliced = false;
+    w->alike.slices = 0;
     w->pc = w->entry_frame->function->start;
     w->entry_frame->lanes = w->exists;
     w->resume = NULL;
@@ -412,8 +449,9 @@ static enum block_outcome run_warps(struct worker *k, enum outcome (*run)(struct
         bool ran = w->clock != before, sliced = outcome == WARP_SLICE;
         if (sliced) simt_tally_settle(k);
         blocked = ran ? 0 : blocked + 1;
-        waiting = ran && !(sliced && w->waited > SLICE / 2) ? 0 : waiting + 1;
-        if (ran) spent += 1 + SLICE - w->budget;
+        waiting = ran && !(sliced && looked_around(w)) ? 0 : waiting + 1;
+        k->changed |= ran && !(sliced && w->alike.vain);
+        if (ran) spent += 1 + w->slice - w->budget;
         if (ran && !sliced) looked += w->waited;
         if (!k->live) break;
         if (blocked > k->warp_count) {

@@ -213,6 +213,14 @@ __global__ void lock_cells(const int *p, int *locks, float *sum, int cells) {
       done = true;
     }
 }
+// One lock for all, which lanes of one warp wait for while another one has it.
+__global__ void lock_one(int *lock, float *sum) {
+  while (atomicCAS(lock, 0, 1) != 0) {}
+  __threadfence();
+  *sum += 1.0f;
+  __threadfence();
+  atomicExch(lock, 0);
+}
 // Steps of a stencil with a barrier of the grid by a counter in between, which begins at 0.
 __global__ void grid_steps(float *a, float *b, unsigned *arrived, int steps) {
   int n = gridDim.x * 256, i = blockIdx.x * 256 + threadIdx.x;
