@@ -290,10 +290,12 @@ static struct policy find_policy(lua_State *L, const struct rt_device *d)
     return p;
 }
 
-/* Tells what a checked launch found, and how it ended, and forgets it. */
-static void tell_findings(lua_State *L, const struct policy *p, bool unasked, struct rt_findings *f, const char *kernel,
-                          enum rt_status status, struct rt_error *e)
+/* Tells what a checked launch of the kernel found, and how it ended, and forgets it; `asked` is what its configuration
+ * says of checks. */
+static void tell_findings(lua_State *L, const struct policy *p, enum rt_checked asked, struct rt_findings *f,
+                          const char *kernel, enum rt_status status)
 {
+    struct rt_error *e = lg_error_box(L);
     if (p->list) {
         add_to_list(L, p->list, f, kernel);
         if (f->faulted) {
@@ -304,7 +306,7 @@ static void tell_findings(lua_State *L, const struct policy *p, bool unasked, st
     }
     if (status == RT_INTERRUPTED && !p->list && f->count) add_findings(L, f, kernel, e);
     if (status != RT_OK) lg_raise_kernel(L, e);
-    if (!p->list && f->count) raise_findings(L, f, kernel, unasked);
+    if (!p->list && f->count) raise_findings(L, f, kernel, p->unasked && asked == RT_CHECKED_DEFAULT);
     rt_findings_clear(f);
 }
 
@@ -318,7 +320,7 @@ int lg_run_call(lua_State *L, struct lg_call *call)
     l->strict = l->checked == RT_CHECKED_STRICT || p.strict;
     enum rt_status status = rt_kernel_launch(call->on, l, call->args, call->count, e);
     if (f)
-        tell_findings(L, &p, p.unasked && l->checked == RT_CHECKED_DEFAULT, f, call->on->entry->name, status, e);
+        tell_findings(L, &p, l->checked, f, call->on->entry->name, status);
     else if (status != RT_OK)
         return lg_raise_kernel(L, e);
     return 0;
@@ -336,9 +338,7 @@ void lg_run_graph(lua_State *L, struct rt_graph **g, struct rt_stream *s)
         enum rt_status status = rt_graph_launch(*g, &run, e);
         rt_stream_enter(d, former);
         if (!run.kernel && status != RT_OK) lg_raise_kernel(L, e);
-        if (run.kernel)
-            tell_findings(L, &p, p.unasked && run.asked == RT_CHECKED_DEFAULT, run.findings, run.kernel->entry->name,
-                          status, e);
+        if (run.kernel) tell_findings(L, &p, run.asked, run.findings, run.kernel->entry->name, status);
     } while (run.next);
 }
 

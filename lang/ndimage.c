@@ -49,28 +49,26 @@ const struct rt_array *lg_check_image(lua_State *L, const char *what)
     return lg_form(L, 1);
 }
 
-int lg_push_weighed(lua_State *L, int x, int axis, int count, const double *weights, int before,
-                    const struct lg_border *b)
+int lg_push_weighed(lua_State *L, int x, int axis, const struct lg_weights *w, const struct lg_border *b)
 {
     const struct rt_array *a = lg_form(L, x);
     int64_t n = a->shape[axis], shape[RT_MAX_DIMS];
     int base = lua_gettop(L), ndim = a->ndim;
     if (rt_array_size(a) == 0) return lg_step(L, "clone", "v", x);
-    int padded = lg_push_padded(L, x, axis, before, count - 1 - before, b);
+    int padded = lg_push_padded(L, x, axis, w->before, w->count - 1 - w->before, b);
     int last = lg_step(L, "moveaxis", "vii", padded, (int64_t)axis + 1, (int64_t)-1);
     memcpy(shape, lg_form(L, last)->shape, sizeof shape);
-    lg_push_shape(L, 3, (int64_t[]){-1, 1, n + count - 1});
+    lg_push_shape(L, 3, (int64_t[]){-1, 1, n + w->count - 1});
     int lines = lg_step(L, "reshape", "vv", last, lua_gettop(L));
-    lua_createtable(L, count, 0);
-    for (int i = 0; i < count; i++) {
-        lua_pushnumber(L, weights[i]);
+    lua_createtable(L, w->count, 0);
+    for (int i = 0; i < w->count; i++) {
+        lua_pushnumber(L, w->of[i]);
         lua_rawseti(L, -2, i + 1);
     }
-    int list = lua_gettop(L);
-    int w = lg_step(L, "gpu.array", "vss", list, rt_dtypes[a->dtype].name, rt_array_device(a)->name);
-    lg_push_shape(L, 3, (int64_t[]){1, 1, count});
-    w = lg_step(L, "reshape", "vv", w, lua_gettop(L));
-    int sums = lg_step(L, "conv1d", "vv", lines, w);
+    int weights = lg_step(L, "gpu.array", "vss", lua_gettop(L), rt_dtypes[a->dtype].name, rt_array_device(a)->name);
+    lg_push_shape(L, 3, (int64_t[]){1, 1, w->count});
+    weights = lg_step(L, "reshape", "vv", weights, lua_gettop(L));
+    int sums = lg_step(L, "conv1d", "vv", lines, weights);
     shape[ndim - 1] = n;
     lg_push_shape(L, ndim, shape);
     int whole = lg_step(L, "reshape", "vv", sums, lua_gettop(L));
@@ -82,23 +80,22 @@ int lg_push_weighed(lua_State *L, int x, int axis, int count, const double *weig
 
 /* ---- by weights ---- */
 
-void lg_check_each(lua_State *L, int idx, int ndim, const char *what, const char *name, double least, double most,
-                   double *out)
+void lg_check_each(lua_State *L, int idx, int ndim, const struct lg_each *each, double *out)
 {
     bool list = lua_istable(L, idx);
     if (!list && lua_type(L, idx) != LUA_TNUMBER) luaL_typeerror(L, idx, "number, or list of one for each axis");
     if (list && (int)lua_rawlen(L, idx) != ndim)
-        luaL_error(L, "%s: %s has %d numbers, expected one for each of the %d axes", what, name,
+        luaL_error(L, "%s: %s has %d numbers, expected one for each of the %d axes", each->what, each->name,
                    (int)lua_rawlen(L, idx), ndim);
     for (int i = 0; i < ndim; i++) {
         if (list) lua_rawgeti(L, idx, i + 1);
         if (lua_type(L, list ? -1 : idx) != LUA_TNUMBER)
-            luaL_error(L, "%s: %s holds %s, expected numbers", what, name, lg_type_name(L, -1));
+            luaL_error(L, "%s: %s holds %s, expected numbers", each->what, each->name, lg_type_name(L, -1));
         out[i] = lua_tonumber(L, list ? -1 : idx);
-        if (!(out[i] >= least && out[i] <= most)) {
+        if (!(out[i] >= each->least && out[i] <= each->most)) {
             char text[64];
-            snprintf(text, sizeof text, "%g to %g", least, most);
-            luaL_error(L, "%s: %s must be from %s, got %f", what, name, text, out[i]);
+            snprintf(text, sizeof text, "%g to %g", each->least, each->most);
+            luaL_error(L, "%s: %s must be from %s, got %f", each->what, each->name, text, out[i]);
         }
         if (list) lua_pop(L, 1);
     }
@@ -106,7 +103,7 @@ void lg_check_each(lua_State *L, int idx, int ndim, const char *what, const char
 
 void lg_check_sizes(lua_State *L, int idx, int ndim, const char *what, double *out)
 {
-    lg_check_each(L, idx, ndim, what, "size", 1, LG_MOST_REACH, out);
+    lg_check_each(L, idx, ndim, &(struct lg_each){what, "size", 1, LG_MOST_REACH}, out);
     for (int i = 0; i < ndim; i++)
         if (out[i] != floor(out[i])) luaL_error(L, "%s: size is %f, expected a whole number of elements", what, out[i]);
 }
@@ -153,7 +150,7 @@ static int push_blurred(lua_State *L, const struct bells *b)
         int r = (int)radius, count = 2 * r + 1;
         double *w = lua_newuserdatauv(L, (size_t)count * sizeof *w, 0);
         write_bell(b->sigma[axis], b->order[axis], r, w);
-        at = lg_push_weighed(L, at, axis, count, w, r, &b->border);
+        at = lg_push_weighed(L, at, axis, &(struct lg_weights){w, count, r}, &b->border);
     }
     return at == 1 ? lg_step(L, "clone", "v", 1) : at;
 }
@@ -163,7 +160,7 @@ static const struct rt_array *check_bells(lua_State *L, const char *what, struct
 {
     const struct rt_array *a = lg_check_image(L, what);
     *b = (struct bells){.what = what, .reach = 4};
-    lg_check_each(L, 2, a->ndim, what, "sigma", 0, LG_MOST_REACH, b->sigma);
+    lg_check_each(L, 2, a->ndim, &(struct lg_each){what, "sigma", 0, LG_MOST_REACH}, b->sigma);
     lg_check_border(L, 3, "reflect", &b->border);
     return a;
 }
@@ -178,7 +175,8 @@ static int gaussian_filter(lua_State *L)
     const struct rt_array *a = check_bells(L, "gaussian_filter", &b);
     b.reach = lg_number_option(L, 5, "gaussian_filter", "truncate", 4);
     if (!(b.reach > 0)) return luaL_error(L, "gaussian_filter: truncate is %f, expected deviations above 0", b.reach);
-    if (!lua_isnil(L, 6)) lg_check_each(L, 6, a->ndim, "gaussian_filter", "order", 0, MOST_DERIVATIVE, orders);
+    if (!lua_isnil(L, 6))
+        lg_check_each(L, 6, a->ndim, &(struct lg_each){"gaussian_filter", "order", 0, MOST_DERIVATIVE}, orders);
     for (int i = 0; i < a->ndim; i++) {
         if (orders[i] != floor(orders[i]))
             return luaL_error(L, "gaussian_filter: order is %f, expected a whole number from 0 to %d", orders[i],
@@ -232,7 +230,7 @@ static int uniform_filter(lua_State *L)
         int count = (int)sizes[axis];
         double *w = lua_newuserdatauv(L, (size_t)count * sizeof *w, 0);
         for (int i = 0; i < count; i++) w[i] = 1.0 / count;
-        at = lg_push_weighed(L, at, axis, count, w, count / 2, &b);
+        at = lg_push_weighed(L, at, axis, &(struct lg_weights){w, count, count / 2}, &b);
     }
     lua_pushvalue(L, at);
     return 1;
@@ -241,15 +239,15 @@ static int uniform_filter(lua_State *L)
 /* The difference along an axis, and what weighs the neighbours along the others. */
 static int edges(lua_State *L, const char *what, const double beside[3])
 {
-    static const double difference[3] = {-1, 0, 1};
+    const struct lg_weights difference = {(const double[]){-1, 0, 1}, 3, 1}, across = {beside, 3, 1};
     const struct rt_array *a = lg_check_image(L, what);
     struct lg_border b;
     lua_settop(L, 4);
     int axis = lua_isnil(L, 2) ? a->ndim - 1 : lg_check_axis(L, 2, a->ndim);
     lg_check_border(L, 3, "reflect", &b);
-    int at = lg_push_weighed(L, 1, axis, 3, difference, 1, &b);
+    int at = lg_push_weighed(L, 1, axis, &difference, &b);
     for (int i = 0; i < a->ndim; i++)
-        if (i != axis) at = lg_push_weighed(L, at, i, 3, beside, 1, &b);
+        if (i != axis) at = lg_push_weighed(L, at, i, &across, &b);
     lua_pushvalue(L, at);
     return 1;
 }
@@ -265,14 +263,14 @@ static int prewitt(lua_State *L)
 
 static int laplace(lua_State *L)
 {
-    static const double second[3] = {1, -2, 1};
+    const struct lg_weights second = {(const double[]){1, -2, 1}, 3, 1};
     const struct rt_array *a = lg_check_image(L, "laplace");
     struct lg_border b;
     lua_settop(L, 3);
     lg_check_border(L, 2, "reflect", &b);
     int sum = 0;
     for (int i = 0; i < a->ndim; i++) {
-        int term = lg_push_weighed(L, 1, i, 3, second, 1, &b);
+        int term = lg_push_weighed(L, 1, i, &second, &b);
         sum = sum ? lg_step(L, "add", "vv", sum, term) : term;
     }
     lua_pushvalue(L, sum);

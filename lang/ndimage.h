@@ -18,14 +18,20 @@ void lg_check_border(lua_State *L, int idx, const char *fallback, struct lg_bord
 int lg_push_padded(lua_State *L, int x, int axis, int64_t before, int64_t after, const struct lg_border *b);
 /* Pushes the array at x padded for windows of the sizes: before the element half of them, or with `turned` less. */
 int lg_push_padded_all(lua_State *L, int x, const int64_t *sizes, bool turned, const struct lg_border *b);
-/* Pushes the sums of products of the array at x, of floats, with the weights, `count` of them along an axis; the window
- * of an element begins `before` elements before it. */
-int lg_push_weighed(lua_State *L, int x, int axis, int count, const double *weights, int before,
-                    const struct lg_border *b);
-/* A number for each axis, from `least` to `most`, from the number or list of numbers at idx, the argument `name` of the
- * function `what`. */
-void lg_check_each(lua_State *L, int idx, int ndim, const char *what, const char *name, double least, double most,
-                   double *out);
+/* Weights along an axis; the window of an element begins `before` elements before it. */
+struct lg_weights {
+    const double *of;
+    int count, before;
+};
+/* Pushes the sums of products of the array at x, of floats, with the weights. */
+int lg_push_weighed(lua_State *L, int x, int axis, const struct lg_weights *w, const struct lg_border *b);
+/* Numbers from `least` to `most`, one for each axis: the argument `name` of the function `what`. */
+struct lg_each {
+    const char *what, *name;
+    double least, most;
+};
+/* Reads them from the number or list of numbers at idx. */
+void lg_check_each(lua_State *L, int idx, int ndim, const struct lg_each *each, double *out);
 /* Likewise the size of a window along each axis, a whole number. */
 void lg_check_sizes(lua_State *L, int idx, int ndim, const char *what, double *out);
 #define LG_MOST_REACH 4096 /* elements that a window or a filter has along an axis, or to one side */

@@ -192,7 +192,7 @@ static int distance_transform_edt(lua_State *L)
     lua_settop(L, 3);
     if (a->ndim == 0) return luaL_error(L, "%s: an array of no axes has no distances", what);
     for (int i = 0; i < a->ndim; i++) step[i] = 1;
-    if (!lua_isnil(L, 2)) lg_check_each(L, 2, a->ndim, what, "sampling", 1e-100, 1e100, step);
+    if (!lua_isnil(L, 2)) lg_check_each(L, 2, a->ndim, &(struct lg_each){what, "sampling", 1e-100, 1e100}, step);
     for (int i = 0; i < a->ndim; i++)
         if (a->shape[i] >= INT32_MAX) return luaL_error(L, "%s: axis %d has 2^31 elements or more", what, i + 1);
     bool indices = lg_check_flag(L, 3, "return_indices");

@@ -90,7 +90,7 @@ static int push_heights(lua_State *L, const struct spline *s, int x, int axis)
         int reach = (int)ceil(log(1e-17) / log(fabs(z)));
         double *w = lua_newuserdatauv(L, (size_t)(2 * reach + 1) * sizeof *w, 0);
         for (int k = -reach; k <= reach; k++) w[k + reach] = factor * pow(z, k < 0 ? -k : k);
-        x = lg_push_weighed(L, x, axis, 2 * reach + 1, w, reach, &b);
+        x = lg_push_weighed(L, x, axis, &(struct lg_weights){w, 2 * reach + 1, reach}, &b);
     }
     return x;
 }
@@ -136,21 +136,24 @@ struct taps {
     int first, weight[MOST_ORDER + 1];
 };
 
-/* Pushes the taps of coordinates from 0, float64, along an axis of n elements; the weights are of the dtype. */
-static void push_taps(lua_State *L, const struct spline *s, int at, int64_t n, const char *dtype, struct taps *t,
-                      int *outside)
+/* Pushes the taps of coordinates from 0, float64, along an axis of n elements; the weights are of the dtype of the
+ * array at x. */
+static struct taps push_taps(lua_State *L, const struct spline *s, int x, int at, int64_t n, int *outside)
 {
+    struct taps t;
+    const char *dtype = rt_dtypes[lg_form(L, x)->dtype].name;
     int k = s->order, inside = push_inside(L, s, at, n, outside);
     if (k % 2 == 0) inside = lg_step(L, "add", "vn", inside, 0.5);
     int floor = lg_step(L, "floor", "v", inside), rest = lg_step(L, "sub", "vv", inside, floor);
     int first = lg_step(L, "add", "vn", floor, (double)(before(s) + 1 - (int64_t)(k / 2)));
-    t->first = lg_step(L, "to", "vs", first, "int64");
+    t.first = lg_step(L, "to", "vs", first, "int64");
     for (int j = 0; j <= k && k > 0; j++) {
         const double *piece = s->pieces[k - j];
         int sum = lg_step(L, "add", "vn", lg_step(L, "mul", "vn", rest, piece[k]), piece[k - 1]);
         for (int i = k - 2; i >= 0; i--) sum = lg_step(L, "add", "vn", lg_step(L, "mul", "vv", sum, rest), piece[i]);
-        t->weight[j] = lg_step(L, "to", "vs", sum, dtype);
+        t.weight[j] = lg_step(L, "to", "vs", sum, dtype);
     }
+    return t;
 }
 
 /* Pushes the array at x where it is inside, and else the value. */
@@ -165,13 +168,12 @@ static int push_bounded(lua_State *L, const struct spline *s, int x, int outside
 static int push_along(lua_State *L, const struct spline *s, int x, int axis, int64_t n, int at)
 {
     const struct rt_array *a = lg_form(L, x);
-    struct taps t;
     int64_t shape[RT_MAX_DIMS];
     int base = lua_gettop(L), outside = 0, sum = 0, ndim = a->ndim;
     for (int i = 0; i < ndim; i++) shape[i] = i == axis ? -1 : 1;
     lg_push_shape(L, ndim, shape);
     int beside = lua_gettop(L);
-    push_taps(L, s, at, n, rt_dtypes[a->dtype].name, &t, &outside);
+    const struct taps t = push_taps(L, s, x, at, n, &outside);
     for (int j = 0; j <= s->order; j++) {
         int place = j ? lg_step(L, "add", "vi", t.first, (int64_t)j) : t.first;
         int part = lg_step(L, "take", "vvi", x, place, (int64_t)axis + 1);
@@ -198,7 +200,7 @@ static int zoom(lua_State *L)
     lua_settop(L, 5);
     struct spline s = check_spline(L, 3, "zoom");
     s.closed = true;
-    lg_check_each(L, 2, a->ndim, "zoom", "factor", 0, LG_MOST_REACH, factor);
+    lg_check_each(L, 2, a->ndim, &(struct lg_each){"zoom", "factor", 0, LG_MOST_REACH}, factor);
     if (s.order) a = lg_check_image(L, "zoom");
     int x = 1, ndim = a->ndim;
     for (int i = 0; i < ndim; i++) {
@@ -221,7 +223,7 @@ static int shift(lua_State *L)
     const struct rt_array *a = lg_check_image(L, "shift");
     lua_settop(L, 5);
     struct spline s = check_spline(L, 3, "shift");
-    lg_check_each(L, 2, a->ndim, "shift", "by", -1e15, 1e15, by);
+    lg_check_each(L, 2, a->ndim, &(struct lg_each){"shift", "by", -1e15, 1e15}, by);
     int x = 1, ndim = a->ndim;
     for (int i = 0; i < ndim && rt_array_size(a) > 0; i++) {
         int64_t n = lg_form(L, x)->shape[i];
@@ -265,7 +267,7 @@ static int push_at(lua_State *L, const struct spline *s, int x, int axes, const 
     const char *dtype = rt_dtypes[lg_form(L, x)->dtype].name;
     luaL_checkstack(L, 64 * axes + 64, NULL);
     for (int i = 0; i < axes; i++) {
-        push_taps(L, s, at[i], lg_form(L, x)->shape[lead + i], dtype, &t[i], &outside);
+        t[i] = push_taps(L, s, x, at[i], lg_form(L, x)->shape[lead + i], &outside);
         bells = push_bells(L, s, bells, lead + i);
     }
     for (bool more = true; more;) {
@@ -327,25 +329,32 @@ static int map_coordinates(lua_State *L)
     return 1;
 }
 
-/* Pushes for each of `axes` last axes of the array at x its coordinates from 0 at all places of the shape: the row of
- * the matrix times the place, from 0, plus the offset. */
-static void push_moved(lua_State *L, int axes, const double *matrix, const double *offset, const int64_t *shape,
-                       int *at, const struct rt_array *beside)
+/* Where an array is looked at for the places of a shape: the matrix, of `axes` rows, times the place plus the offset.
+ */
+struct move {
+    int axes;
+    const double *matrix, *offset;
+    const int64_t *shape;
+};
+
+/* Pushes for each axis the coordinates at all places, both from 0. */
+static void push_moved(lua_State *L, const struct move *m, int *at, const struct rt_array *beside)
 {
+    const int axes = m->axes;
     int64_t along[MOST_AXES];
     int places[MOST_AXES] = {0};
-    lg_push_shape(L, axes, shape);
+    lg_push_shape(L, axes, m->shape);
     int whole = lua_gettop(L);
     for (int i = 0; i < axes; i++) {
-        for (int k = 0; k < axes; k++) along[k] = k == i ? shape[i] : 1;
-        int line = push_coordinates(L, 0, 1, shape[i], beside);
+        for (int k = 0; k < axes; k++) along[k] = k == i ? m->shape[i] : 1;
+        int line = push_coordinates(L, 0, 1, m->shape[i], beside);
         lg_push_shape(L, axes, along);
         places[i] = lg_step(L, "reshape", "vv", line, lua_gettop(L));
     }
     for (int i = 0; i < axes; i++) {
-        int sum = lg_step(L, "add", "vn", lg_step(L, "mul", "vn", places[0], matrix[i * axes]), offset[i]);
-        for (int k = 1; k < axes; k++)
-            sum = lg_step(L, "add", "vv", sum, lg_step(L, "mul", "vn", places[k], matrix[i * axes + k]));
+        const double *row = m->matrix + (ptrdiff_t)i * axes;
+        int sum = lg_step(L, "add", "vn", lg_step(L, "mul", "vn", places[0], row[0]), m->offset[i]);
+        for (int k = 1; k < axes; k++) sum = lg_step(L, "add", "vv", sum, lg_step(L, "mul", "vn", places[k], row[k]));
         at[i] = lg_step(L, "broadcast_to", "vv", sum, whole);
     }
 }
@@ -397,7 +406,7 @@ static int affine_transform(lua_State *L)
         if (lg_check_shape(L, 4, false, shape, &next) != n)
             return luaL_error(L, "affine_transform: the shape has %d sizes, expected %d", (int)lua_rawlen(L, 4), n);
     }
-    push_moved(L, n, matrix, offset, shape, at, a);
+    push_moved(L, &(struct move){n, matrix, offset, shape}, at, a);
     push_at(L, &s, 1, n, at);
     return 1;
 }
@@ -444,7 +453,7 @@ static int rotate(lua_State *L)
     }
     int x = lg_step(L, "moveaxis", "vii", 1, (int64_t)high + 1, (int64_t)-1);
     x = lg_step(L, "moveaxis", "vii", x, (int64_t)low + 1, (int64_t)-2);
-    push_moved(L, 2, matrix, offset, out, at, a);
+    push_moved(L, &(struct move){2, matrix, offset, out}, at, a);
     int turned = push_at(L, &s, x, 2, at);
     turned = lg_step(L, "moveaxis", "vii", turned, (int64_t)-2, (int64_t)low + 1);
     lg_step(L, "contiguous", "v", lg_step(L, "moveaxis", "vii", turned, (int64_t)-1, (int64_t)high + 1));

@@ -230,15 +230,16 @@ static void write_lowpass(int64_t half, int64_t rate, double *h)
     for (int64_t i = 0; i <= 2 * half; i++) h[i] /= sum;
 }
 
-/* Pushes the array at x with `up` values for `down` of its elements, by the filter whose middle is at them. */
-static int push_resampled(lua_State *L, const char *what, int x, int axis, int64_t up, int64_t down, const double *h,
-                          int64_t taps)
+/* Pushes the floats at x with r.up values for r.down of them, by the filter whose middle is at them. */
+static int push_resampled(lua_State *L, int x, int axis, struct rates r)
 {
-    int64_t n = lg_form(L, x)->shape[axis];
-    double *scaled = lua_newuserdatauv(L, (size_t)taps * sizeof *scaled, 0);
-    for (int64_t i = 0; i < taps; i++) scaled[i] = h[i] * (double)up;
-    struct rates r = {scaled, taps, up, down, (taps - 1) / 2, (n * up + down - 1) / down};
-    return push_rates(L, &r, push_floats(L, what, x), axis);
+    const double *h = r.h;
+    double *scaled = lua_newuserdatauv(L, (size_t)r.taps * sizeof *scaled, 0);
+    for (int64_t i = 0; i < r.taps; i++) scaled[i] = h[i] * (double)r.up;
+    r.h = scaled;
+    r.first = (r.taps - 1) / 2;
+    r.count = (lg_form(L, x)->shape[axis] * r.up + r.down - 1) / r.down;
+    return push_rates(L, &r, x, axis);
 }
 
 /* gpu.resample_poly(x, up, down [, axis [, window]]) */
@@ -247,24 +248,24 @@ static int resample_poly(lua_State *L)
     const char *what = "resample_poly";
     const struct rt_array *x = check_signal(L, what, 1);
     lua_settop(L, 5);
-    int64_t up = check_rate(L, what, 2, "up", 0), down = check_rate(L, what, 3, "down", 0), taps,
-            common = divisor(up, down);
-    int axis = check_axis_or_last(L, 4, x);
-    up /= common;
-    down /= common;
-    const double *given = lua_isnil(L, 5) ? NULL : lg_push_coefficients(L, what, 5, "window", &taps);
-    if (up == 1 && down == 1) {
-        lg_step(L, "clone", "v", push_floats(L, what, 1));
+    struct rates r = {.up = check_rate(L, what, 2, "up", 0), .down = check_rate(L, what, 3, "down", 0)};
+    int64_t common = divisor(r.up, r.down);
+    int axis = check_axis_or_last(L, 4, x), floats = push_floats(L, what, 1);
+    r.up /= common;
+    r.down /= common;
+    if (!lua_isnil(L, 5)) r.h = lg_push_coefficients(L, what, 5, "window", &r.taps);
+    if (r.up == 1 && r.down == 1) {
+        lg_step(L, "clone", "v", floats);
         return 1;
     }
-    if (!given) {
-        int64_t rate = up > down ? up : down;
-        taps = 20 * rate + 1;
-        double *h = lua_newuserdatauv(L, (size_t)taps * sizeof *h, 0);
+    if (!r.h) {
+        int64_t rate = r.up > r.down ? r.up : r.down;
+        r.taps = 20 * rate + 1;
+        double *h = lua_newuserdatauv(L, (size_t)r.taps * sizeof *h, 0);
         write_lowpass(10 * rate, rate, h);
-        given = h;
+        r.h = h;
     }
-    lua_pushvalue(L, push_resampled(L, what, 1, axis, up, down, given, taps));
+    lua_pushvalue(L, push_resampled(L, floats, axis, r));
     return 1;
 }
 
@@ -302,14 +303,13 @@ static int decimate(lua_State *L)
         push_every(L, y, axis, q);
         return 1;
     }
-    int64_t taps;
+    struct rates r = {.up = 1, .down = q, .count = (x->shape[axis] + q - 1) / q};
     int b = lg_step(L, "gpu.firwin", "in", (int64_t)order + 1, 1 / (double)q);
-    const double *h = lg_push_coefficients(L, what, b, "the filter", &taps);
+    r.h = lg_push_coefficients(L, what, b, "the filter", &r.taps);
     if (still) {
-        lua_pushvalue(L, push_resampled(L, what, floats, axis, 1, q, h, taps));
+        lua_pushvalue(L, push_resampled(L, floats, axis, r));
         return 1;
     }
-    struct rates r = {h, taps, 1, q, 0, (x->shape[axis] + q - 1) / q};
     lua_pushvalue(L, push_rates(L, &r, floats, axis));
     return 1;
 }

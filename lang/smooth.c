@@ -146,7 +146,7 @@ static int savgol_filter(lua_State *L)
     }
     double *w = lua_newuserdatauv(L, (size_t)f.window * sizeof *w, 0);
     weigh(&f, half, w);
-    int sums = lg_push_weighed(L, 1, axis, f.window, w, half, &border);
+    int sums = lg_push_weighed(L, 1, axis, &(struct lg_weights){w, f.window, half}, &border);
     if (mode == 0 && half > 0) { /* the ends from the polynomials through the first and the last window */
         int rows = lg_step(L, "moveaxis", "vii", 1, (int64_t)axis + 1, (int64_t)-1), last = a->ndim - 1;
         int parts[3] = {0, lg_push_narrowed(L, lg_step(L, "moveaxis", "vii", sums, (int64_t)axis + 1, (int64_t)-1),
