@@ -19,18 +19,24 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+/* The names that documentation has, in order. */
+struct names {
+    const char **list;
+    size_t count;
+};
+
 /* Pushes two values: a table that keeps the names alive and a block with them in order. */
-static const char **push_sorted_names(lua_State *L, size_t *count)
+static struct names push_sorted_names(lua_State *L)
 {
     lg_push_doc_names(L);
-    *count = (size_t)lua_rawlen(L, -1);
-    const char **names = lua_newuserdatauv(L, (*count + 1) * sizeof *names, 0);
-    for (size_t i = 0; i < *count; i++) {
+    struct names names = {.count = (size_t)lua_rawlen(L, -1)};
+    names.list = lua_newuserdatauv(L, (names.count + 1) * sizeof *names.list, 0);
+    for (size_t i = 0; i < names.count; i++) {
         lua_rawgeti(L, -2, (lua_Integer)i + 1);
-        names[i] = lua_tostring(L, -1);
+        names.list[i] = lua_tostring(L, -1);
         lua_pop(L, 1);
     }
-    qsort(names, *count, sizeof *names, compare_names);
+    qsort(names.list, names.count, sizeof *names.list, compare_names);
     return names;
 }
 
@@ -116,23 +122,23 @@ static bool is_part(lua_State *L, const char *name, const char *prefix)
 /* Which names there are, by what they belong to. */
 static void push_overview(lua_State *L)
 {
-    size_t count;
     luaL_Buffer b;
-    const char **names = push_sorted_names(L, &count);
+    const struct names names = push_sorted_names(L);
     luaL_buffinit(L, &b);
     for (size_t part = 0; part < sizeof parts / sizeof *parts; part++) {
         size_t column = 0, title = strlen(parts[part].title), whole = title + 1;
-        for (size_t i = 0; i < count; i++)
-            if (is_part(L, names[i], parts[part].prefix)) whole += 1 + strlen(names[i]) - strlen(parts[part].prefix);
+        for (size_t i = 0; i < names.count; i++)
+            if (is_part(L, names.list[i], parts[part].prefix))
+                whole += 1 + strlen(names.list[i]) - strlen(parts[part].prefix);
         if (whole == title + 1) continue;
         add_wrapped(&b, parts[part].title, title, 0, 0);
         if (whole <= HELP_COLUMNS) { /* few names stand beside their title */
             luaL_addchar(&b, ':');
             column = title + 1;
         }
-        for (size_t i = 0; i < count; i++) {
-            if (!is_part(L, names[i], parts[part].prefix)) continue;
-            const char *name = names[i] + strlen(parts[part].prefix);
+        for (size_t i = 0; i < names.count; i++) {
+            if (!is_part(L, names.list[i], parts[part].prefix)) continue;
+            const char *name = names.list[i] + strlen(parts[part].prefix);
             bool breaks = column == 0 || column + 1 + strlen(name) > HELP_COLUMNS;
             luaL_addstring(&b, breaks ? "\n  " : " ");
             luaL_addstring(&b, name);
@@ -221,11 +227,11 @@ static void add_items(luaL_Buffer *b, const struct lg_function *row, const char 
 }
 
 /* How the name that goes best with the word does. */
-static enum rank best_rank(lua_State *L, const char *const *names, size_t count, const char *word)
+static enum rank best_rank(lua_State *L, const struct names *names, const char *word)
 {
     enum rank best = NOWHERE;
-    for (size_t i = 0; i < count && *word; i++) {
-        const enum rank rank = goes_with(names[i], lg_doc_by_name(L, names[i]), word);
+    for (size_t i = 0; i < names->count && *word; i++) {
+        const enum rank rank = goes_with(names->list[i], lg_doc_by_name(L, names->list[i]), word);
         if (rank < best) best = rank;
     }
     return best;
@@ -233,10 +239,9 @@ static enum rank best_rank(lua_State *L, const char *const *names, size_t count,
 
 static bool is_module(lua_State *L, const char *word)
 {
-    size_t count;
     int top = lua_gettop(L);
-    const char **names = push_sorted_names(L, &count);
-    bool found = best_rank(L, names, count, word) == OF_MODULE;
+    const struct names names = push_sorted_names(L);
+    bool found = best_rank(L, &names, word) == OF_MODULE;
     lua_settop(L, top);
     return found;
 }
@@ -250,13 +255,13 @@ static const char *push_trimmed(lua_State *L, const char *word)
 }
 
 /* Adds the names of this rank to `listed` of them, as long as there is room; returns how many there are by then. */
-static int add_found(lua_State *L, luaL_Buffer *b, const char *const *names, size_t count, const char *word,
-                     enum rank rank, int listed)
+static int add_found(lua_State *L, luaL_Buffer *b, const struct names *names, const char *word, enum rank rank,
+                     int listed)
 {
-    for (size_t i = 0; i < count; i++) {
-        const struct lg_function *row = lg_doc_by_name(L, names[i]);
-        if (goes_with(names[i], row, word) != rank) continue;
-        if (rank == OF_MODULE || listed < FOUND_LINES) add_summary(b, names[i], row);
+    for (size_t i = 0; i < names->count; i++) {
+        const struct lg_function *row = lg_doc_by_name(L, names->list[i]);
+        if (goes_with(names->list[i], row, word) != rank) continue;
+        if (rank == OF_MODULE || listed < FOUND_LINES) add_summary(b, names->list[i], row);
         if (rank >= BEGIN_WORDS && listed < FOUND_LINES) add_items(b, row, word);
         listed++;
     }
@@ -280,26 +285,25 @@ static bool add_written(lua_State *L, luaL_Buffer *b, const char *text)
 
 /* Adds what is known of a word of another library, and what has that name in a module here; whether summaries are in
  * it. */
-static bool add_foreign(lua_State *L, luaL_Buffer *b, const char *const *names, size_t count, const char *word,
-                        const char *line)
+static bool add_foreign(lua_State *L, luaL_Buffer *b, const struct names *names, const char *word, const char *line)
 {
     const char *written = strstr(line, " is written ");
     bool listed = false;
     luaL_addstring(b, line);
     luaL_addchar(b, '\n');
     if (written) listed = add_written(L, b, written + strlen(" is written "));
-    for (size_t i = 0; i < count; i++) {
-        const char *dot = strrchr(names[i], '.');
+    for (size_t i = 0; i < names->count; i++) {
+        const char *dot = strrchr(names->list[i], '.');
         if (!dot || strcmp(dot + 1, word) != 0) continue;
-        add_summary(b, names[i], lg_doc_by_name(L, names[i]));
+        add_summary(b, names->list[i], lg_doc_by_name(L, names->list[i]));
         listed = true;
     }
     return listed;
 }
 
 /* Adds the names that go best with the words, some of what was asked for. */
-static void add_best(lua_State *L, luaL_Buffer *b, const char *const *names, size_t count, const char *asked,
-                     const char *words, enum rank best)
+static void add_best(lua_State *L, luaL_Buffer *b, const struct names *names, const char *asked, const char *words,
+                     enum rank best)
 {
     int listed = 0;
     if (best == OF_MODULE)
@@ -310,7 +314,7 @@ static void add_best(lua_State *L, luaL_Buffer *b, const char *const *names, siz
         lua_pushfstring(L, "nothing is called '%s'; '%s' occurs in\n", asked, words);
     luaL_addvalue(b);
     const enum rank last = best == IN_NAME ? BEGIN_WORDS : best;
-    for (enum rank rank = best; rank <= last; rank++) listed = add_found(L, b, names, count, words, rank, listed);
+    for (enum rank rank = best; rank <= last; rank++) listed = add_found(L, b, names, words, rank, listed);
     if (best == OF_MODULE || listed <= FOUND_LINES) return;
     lua_pushfstring(L, "... and %d more\n", listed - FOUND_LINES);
     luaL_addvalue(b);
@@ -318,7 +322,7 @@ static void add_best(lua_State *L, luaL_Buffer *b, const char *const *names, siz
 
 /* Pushes the words of a name or a phrase that occur anywhere, one after the other as long as something has all of them.
  */
-static const char *push_occurring(lua_State *L, const char *const *names, size_t count, const char *phrase)
+static const char *push_occurring(lua_State *L, const struct names *names, const char *phrase)
 {
     static const char between[] = " -_";
     lua_pushliteral(L, "");
@@ -329,7 +333,7 @@ static const char *push_occurring(lua_State *L, const char *const *names, size_t
         lua_pushfstring(L, *before ? "%s %s" : "%s%s", before, lua_tostring(L, -1));
         lua_remove(L, -2);
         p += n;
-        lua_remove(L, n > 2 && best_rank(L, names, count, lua_tostring(L, -1)) < NOWHERE ? -2 : -1);
+        lua_remove(L, n > 2 && best_rank(L, names, lua_tostring(L, -1)) < NOWHERE ? -2 : -1);
     }
     return lua_tostring(L, -1);
 }
@@ -349,7 +353,6 @@ static const char *behind_question(const char *phrase)
 
 bool lg_push_found(lua_State *L, const char *word)
 {
-    size_t count;
     luaL_Buffer b;
     int top = lua_gettop(L);
     word = push_trimmed(L, behind_question(word));
@@ -359,20 +362,20 @@ bool lg_push_found(lua_State *L, const char *word)
         lua_settop(L, top + 1);
         return true;
     }
-    const char **names = push_sorted_names(L, &count);
-    enum rank best = best_rank(L, names, count, word);
+    const struct names names = push_sorted_names(L);
+    enum rank best = best_rank(L, &names, word);
     const char *foreign = best > OF_MODULE && lg_push_foreign(L, word) ? lua_tostring(L, -1) : NULL;
     const char *words = word;
     if (best == NOWHERE && !foreign) {
-        words = push_occurring(L, names, count, word);
-        best = best_rank(L, names, count, words);
+        words = push_occurring(L, &names, word);
+        best = best_rank(L, &names, words);
     }
     bool found = best < NOWHERE || foreign, more = found;
     luaL_buffinit(L, &b);
     if (foreign)
-        more = add_foreign(L, &b, names, count, word, foreign);
+        more = add_foreign(L, &b, &names, word, foreign);
     else
-        add_best(L, &b, names, count, word, words, best);
+        add_best(L, &b, &names, word, words, best);
     if (more)
         luaL_addstring(&b, "gpu.help \"name\" tells more about one of them.");
     else
@@ -385,15 +388,16 @@ bool lg_push_found(lua_State *L, const char *word)
 
 const char *lg_push_way_out(lua_State *L, const char *word)
 {
-    size_t count, length = strlen(word);
+    size_t length = strlen(word);
     int top = lua_gettop(L), least = length < 3 ? 0 : length < 6 ? 1 : 2;
-    const char **names = push_sorted_names(L, &count), *best = NULL;
-    for (size_t i = 0; i < count; i++) {
-        const char *dot = strrchr(names[i], '.'), *spelt = strchr(word, '.') || !dot ? names[i] : dot + 1;
+    const struct names names = push_sorted_names(L);
+    const char *best = NULL;
+    for (size_t i = 0; i < names.count; i++) {
+        const char *dot = strrchr(names.list[i], '.'), *spelt = strchr(word, '.') || !dot ? names.list[i] : dot + 1;
         int distance = rt_spelling_distance(word, spelt);
         if (distance > least || (distance == least && best)) continue;
         least = distance;
-        best = names[i];
+        best = names.list[i];
     }
     if (best)
         lua_pushfstring(L, "did you mean '%s'?", best);
@@ -457,14 +461,13 @@ static int help(lua_State *L)
 
 static int docs(lua_State *L)
 {
-    size_t count;
     lua_settop(L, 0);
     lua_newtable(L);
-    const char **names = push_sorted_names(L, &count);
-    for (size_t i = 0; i < count; i++) {
-        const struct lg_function *row = lg_doc_by_name(L, names[i]);
+    const struct names names = push_sorted_names(L);
+    for (size_t i = 0; i < names.count; i++) {
+        const struct lg_function *row = lg_doc_by_name(L, names.list[i]);
         const char *const fields[][2] = {
-            {"name", names[i]}, {"signature", row->signature}, {"doc", row->doc}, {"example", row->example}};
+            {"name", names.list[i]}, {"signature", row->signature}, {"doc", row->doc}, {"example", row->example}};
         lua_createtable(L, 0, 4);
         for (int f = 0; f < 4; f++) {
             lg_set_string(L, fields[f][0], fields[f][1]);

@@ -97,9 +97,10 @@ static void put_row_html(const struct lg_function *row, struct lg_buffer *out)
 
 /* Signature, paragraphs of one line each, and the example, indented: who shows it breaks lines that are not indented at
  * words to fit. */
-static void put_row(const struct lg_function *row, struct lg_buffer *out, struct lg_buffer *html)
+static void put_row(const struct lg_function *row, const struct lg_known *known)
 {
-    if (html) put_row_html(row, html);
+    struct lg_buffer *out = known->text;
+    put_row_html(row, known->html);
     lg_buffer_printf(out, "%s\n\n%s", row->signature, row->doc);
     if (!row->example) return;
     lg_buffer_puts(out, "\n\nExample:\n    ");
@@ -169,14 +170,15 @@ static bool runs_user_code(lua_State *L, int idx)
 }
 
 /* What the kernel prints as, how it is called, and the source that it came from. */
-static void put_kernel(lua_State *L, int idx, struct lg_buffer *out, struct lg_buffer *html)
+static void put_kernel(lua_State *L, int idx, const struct lg_known *known)
 {
+    struct lg_buffer *out = known->text;
     char launches[200];
     idx = lua_absindex(L, idx);
     const struct lg_kernel *k = lua_touserdata(L, idx);
     lua_getfield(L, idx, "signature");
     lg_push_kernel_html(L, k, lua_tostring(L, -1));
-    if (html) lg_buffer_puts(html, lua_tostring(L, -1));
+    lg_buffer_puts(known->html, lua_tostring(L, -1));
     lua_pop(L, 2);
     lg_launches_text(k, launches, sizeof launches);
     lg_push_value_text(L, idx);
@@ -198,20 +200,20 @@ static void put_kernel(lua_State *L, int idx, struct lg_buffer *out, struct lg_b
     lua_pop(L, 5);
 }
 
-static void put_value(lua_State *L, int idx, const char *name, int detail, struct lg_buffer *out,
-                      struct lg_buffer *html)
+static void put_value(lua_State *L, int idx, const char *name, const struct lg_known *known)
 {
+    struct lg_buffer *out = known->text;
     char note[256];
     const struct lg_function *row = lg_doc_of_value(L, idx);
     const struct rt_array *a = lg_test_array(L, idx);
     if (row) {
-        put_row(row, out, html);
+        put_row(row, known);
     } else if (a) {
-        put_array(L, idx, detail, out);
+        put_array(L, idx, known->detail, out);
     } else if (luaL_testudata(L, idx, LG_KERNEL)) {
-        put_kernel(L, idx, out, html);
+        put_kernel(L, idx, known);
     } else if (lua_isfunction(L, idx) && !lua_iscfunction(L, idx)) {
-        put_lua_function(L, idx, name, detail, out);
+        put_lua_function(L, idx, name, known->detail, out);
     } else {
         const char *kind = lg_describe(L, idx, note, sizeof note);
         lg_buffer_puts(out, kind);
@@ -240,16 +242,16 @@ static bool put_magic(const char *text, size_t length, struct lg_buffer *out)
 }
 
 /* A documented name that is no value: "array.sum", or a word such as "sum". */
-static bool put_documented(lua_State *L, const char *name, struct lg_buffer *out, struct lg_buffer *html)
+static bool put_documented(lua_State *L, const char *name, const struct lg_known *known)
 {
-    const struct lg_function *known = lg_doc_by_word(L, name);
-    if (known) {
-        put_row(known, out, html);
+    const struct lg_function *word = lg_doc_by_word(L, name);
+    if (word) {
+        put_row(word, known);
         return true;
     }
     for (const struct lg_function *row = lg_stdlib; row->name; row++) { /* file.read */
         if (strcmp(row->name, name) != 0) continue;
-        put_row(row, out, html);
+        put_row(row, known);
         return true;
     }
     return false;
@@ -283,8 +285,7 @@ static bool put_module(lua_State *L, const char *name, struct lg_buffer *out)
     return module;
 }
 
-static bool put_chain(lua_State *L, const struct lg_tokens *t, size_t first, size_t end, int detail,
-                      struct lg_buffer *out, struct lg_buffer *html)
+static bool put_chain(lua_State *L, const struct lg_tokens *t, size_t first, size_t end, const struct lg_known *known)
 {
     const struct lg_token *last = &t->items[end - 1];
     int top = lua_gettop(L);
@@ -292,7 +293,7 @@ static bool put_chain(lua_State *L, const struct lg_tokens *t, size_t first, siz
     if (end - first > 2 && lg_push_chain(L, t, first, end - 2)) {
         const struct lg_function *row = field_row(L, -1, name);
         if (row) {
-            put_row(row, out, html);
+            put_row(row, known);
             lua_settop(L, top);
             return true;
         }
@@ -301,13 +302,13 @@ static bool put_chain(lua_State *L, const struct lg_tokens *t, size_t first, siz
     const struct lg_function *row = lg_doc_by_name(L, lua_pushfstring(L, "session.%s", whole));
     bool found = row || lg_push_chain(L, t, first, end);
     if (row)
-        put_row(row, out, html);
-    else if (found && put_module(L, whole, out))
+        put_row(row, known);
+    else if (found && put_module(L, whole, known->text))
         found = true;
     else if (found)
-        put_value(L, lua_gettop(L), whole, detail, out, html);
+        put_value(L, lua_gettop(L), whole, known);
     else
-        found = put_documented(L, whole, out, html);
+        found = put_documented(L, whole, known);
     lua_settop(L, top);
     return found;
 }
@@ -342,14 +343,13 @@ static bool put_cuda_word(const char *code, size_t from, size_t to, size_t curso
     return true;
 }
 
-bool lg_inspect_text(lua_State *L, const char *code, size_t length, size_t cursor, int detail, struct lg_buffer *out,
-                     struct lg_buffer *html)
+bool lg_inspect_text(lua_State *L, const char *code, size_t length, size_t cursor, const struct lg_known *known)
 {
     if (cursor > length) cursor = length;
     size_t first_line = strcspn(code, "\n");
     if (length > 6 && memcmp(code, "%%cuda", 6) == 0 && cursor > first_line)
-        return put_cuda_word(code, first_line, length, cursor, out);
-    if (length && *code == '%' && put_magic(code, strcspn(code, " \t\r\n"), out)) return true;
+        return put_cuda_word(code, first_line, length, cursor, known->text);
+    if (length && *code == '%' && put_magic(code, strcspn(code, " \t\r\n"), known->text)) return true;
     struct lg_buffer *keeper = lg_push_buffer(L); /* the tokens, released by Lua */
     struct lg_tokens t;
     lg_tokens_fill(&t, code, length);
@@ -359,7 +359,7 @@ bool lg_inspect_text(lua_State *L, const char *code, size_t length, size_t curso
     while (end < t.count && t.items[end].start < cursor + (t.items[end].kind == LG_TOKEN_NAME)) end++;
     if (end > 0 && t.items[end - 1].kind == LG_TOKEN_STRING && t.items[end - 1].is_long &&
         t.items[end - 1].end >= cursor &&
-        put_cuda_word(code, t.items[end - 1].start, t.items[end - 1].end, cursor, out))
+        put_cuda_word(code, t.items[end - 1].start, t.items[end - 1].end, cursor, known->text))
         return true;
     size_t names[2] = {end, before_calls(&t, lg_open_call(&t, end))};
     /* The name at the cursor; else the function among whose arguments the cursor is. */
@@ -368,7 +368,7 @@ bool lg_inspect_text(lua_State *L, const char *code, size_t length, size_t curso
         if (stop == 0 || (i == 1 && stop == end) || t.items[stop - 1].kind != LG_TOKEN_NAME) continue;
         if (i == 0 && t.items[stop - 1].end < cursor) continue;
         size_t first = lg_chain_start(&t, stop);
-        if (first < stop && put_chain(L, &t, first, stop, detail, out, html)) return true;
+        if (first < stop && put_chain(L, &t, first, stop, known)) return true;
     }
     return false;
 }
@@ -385,7 +385,8 @@ static int inspect(lua_State *L)
 {
     struct inspecting *i = lua_touserdata(L, 1);
     struct lg_buffer *text = lg_push_buffer(L), *html = lg_push_buffer(L);
-    if (!lg_inspect_text(L, i->code, i->length, i->cursor, i->detail, text, html) || !text->length) return 0;
+    const struct lg_known known = {text, html, i->detail};
+    if (!lg_inspect_text(L, i->code, i->length, i->cursor, &known) || !text->length) return 0;
     struct lg_arena *arena = &i->session->answers;
     struct lg_mime *forms = lg_arena_get(arena, 2 * sizeof *forms);
     const char *kept = forms ? lg_arena_text(arena, text->data, text->length) : NULL;

@@ -522,7 +522,7 @@ static int ask(struct lg_magic_call *call, const char *text, size_t length)
                           "cells, gpu.help() the functions of the gpu module.\n");
     } else if (is_phrase(text, length) && lg_push_found(L, lua_pushlstring(L, text, length))) {
         lg_buffer_puts(b, lua_tostring(L, -1));
-    } else if (!lg_inspect_text(L, text, length, length, marks > 1, b, html)) {
+    } else if (!lg_inspect_text(L, text, length, length, &(struct lg_known){b, html, marks > 1})) {
         const char *name = lua_pushlstring(L, text, length);
         if (!lg_push_found(L, name))
             return luaL_error(L, "nothing is known of '%s'; %s", name, lg_push_way_out(L, name));

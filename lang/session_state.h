@@ -207,10 +207,14 @@ void lg_open_interact(lua_State *L); /* [raises] */
 /* lang/table_sort.c: table.sort of a session whose face asks during long calls. */
 void lg_open_sort(lua_State *L, const struct lg_session *s); /* [raises] */
 
-/* lang/inspect.c: adds what is known of the name at the cursor to `out`, and documentation to `html` too (not NULL);
- * false when nothing is known. [raises] */
-bool lg_inspect_text(lua_State *L, const char *code, size_t length, size_t cursor, int detail, struct lg_buffer *out,
-                     struct lg_buffer *html);
+/* lang/inspect.c: where what is known of a name goes, and documentation as HTML, too; with `detail` above 0 its source
+ * and statistics are in it. */
+struct lg_known {
+    struct lg_buffer *text, *html;
+    int detail;
+};
+/* Adds what is known of the name at the cursor; false when that is nothing. [raises] */
+bool lg_inspect_text(lua_State *L, const char *code, size_t length, size_t cursor, const struct lg_known *known);
 
 /* lang/history.c. The path is that of lg_options; NULL when out of memory, and then nothing is remembered. */
 struct lg_history *lg_history_new(const char *path);
