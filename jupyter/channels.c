@@ -27,17 +27,14 @@ static long long set_or(enum rt_variable v, long long most, long long fallback)
     return n == 0 ? fallback : n < most ? n : most;
 }
 
-static enum rt_status bind_channel(struct jp_channels *c, struct jp_connection *to, enum jp_channel channel,
-                                   struct rt_error *e)
+static int type_of(enum jp_channel channel)
 {
-    static const int types[JP_CHANNELS] = {[JP_SHELL] = ZMQ_ROUTER,
-                                           [JP_CONTROL] = ZMQ_ROUTER,
-                                           [JP_STDIN] = ZMQ_ROUTER,
-                                           [JP_IOPUB] = ZMQ_XPUB,
-                                           [JP_HEARTBEAT] = ZMQ_ROUTER};
-    const struct jp_zmq *z = &c->zmq;
-    void *socket = c->sockets[channel] = z->socket_(c->context, types[channel]);
-    if (!socket) return rt_fail(e, RT_IO, "cannot make a ZeroMQ socket: %s", z->strerror_(z->errno_()));
+    return channel == JP_IOPUB ? ZMQ_XPUB : ZMQ_ROUTER;
+}
+
+/* Before it is bound. */
+static void set_options(const struct jp_zmq *z, void *socket, enum jp_channel channel)
+{
     /* A lost idle status hangs the client, so the high-water mark is high; what a cell may print is limited elsewhere.
      */
     const int limit = (int)set_or(RT_VAR_UNREAD_LIMIT, INT_MAX, UNREAD),
@@ -47,20 +44,38 @@ static enum rt_status bind_channel(struct jp_channels *c, struct jp_connection *
     z->setsockopt_(socket, ZMQ_LINGER, &linger, sizeof linger);
     z->setsockopt_(socket, ZMQ_SNDHWM, &most, sizeof most);
     z->setsockopt_(socket, ZMQ_MAXMSGSIZE, &largest, sizeof largest);
-    if (strchr(to->ip, ':')) z->setsockopt_(socket, ZMQ_IPV6, &one, sizeof one);
-    if (types[channel] == ZMQ_ROUTER) {
+    if (type_of(channel) == ZMQ_ROUTER) {
         z->setsockopt_(socket, ZMQ_ROUTER_HANDOVER, &one, sizeof one);
         z->setsockopt_(socket, ZMQ_RCVHWM, &ahead, sizeof ahead);
     } else {
         z->setsockopt_(socket, ZMQ_XPUB_VERBOSE, &one, sizeof one);
     }
-    if (to->curve_secret && (z->setsockopt_(socket, ZMQ_CURVE_SERVER, &one, sizeof one) != 0 ||
-                             z->setsockopt_(socket, ZMQ_CURVE_SECRETKEY, to->curve_secret, JP_CURVE_KEY + 1) != 0))
-        return rt_fail(e, RT_UNSUPPORTED, "cannot encrypt with the connection file's curve_secretkey: %s",
-                       z->strerror_(z->errno_()));
     /* Or what is not delivered would be lost without a word. */
     z->setsockopt_(socket, channel == JP_IOPUB ? ZMQ_XPUB_NODROP : ZMQ_ROUTER_MANDATORY, &one, sizeof one);
+}
+
+static enum rt_status encrypt(const struct jp_zmq *z, void *socket, const char *secret, struct rt_error *e)
+{
+    const int one = 1;
+    if (z->setsockopt_(socket, ZMQ_CURVE_SERVER, &one, sizeof one) == 0 &&
+        z->setsockopt_(socket, ZMQ_CURVE_SECRETKEY, secret, JP_CURVE_KEY + 1) == 0)
+        return RT_OK;
+    return rt_fail(e, RT_UNSUPPORTED, "cannot encrypt with the connection file's curve_secretkey: %s",
+                   z->strerror_(z->errno_()));
+}
+
+static enum rt_status bind_channel(struct jp_channels *c, struct jp_connection *to, enum jp_channel channel,
+                                   struct rt_error *e)
+{
+    const struct jp_zmq *z = &c->zmq;
+    const int one = 1;
     char endpoint[300];
+    void *socket = c->sockets[channel] = z->socket_(c->context, type_of(channel));
+    if (!socket) return rt_fail(e, RT_IO, "cannot make a ZeroMQ socket: %s", z->strerror_(z->errno_()));
+    set_options(z, socket, channel);
+    if (strchr(to->ip, ':')) z->setsockopt_(socket, ZMQ_IPV6, &one, sizeof one);
+    enum rt_status status = to->curve_secret ? encrypt(z, socket, to->curve_secret, e) : RT_OK;
+    if (status != RT_OK) return status;
     jp_connection_endpoint(to, channel, endpoint, sizeof endpoint);
     if (z->bind_(socket, endpoint) != 0)
         return rt_fail(e, RT_IO, "cannot listen on %s: %s", endpoint, z->strerror_(z->errno_()));

@@ -299,7 +299,7 @@ static json_t *answer_rich_inspect(struct jp_kernel *k, const json_t *arguments,
     }
     json_t *data = NULL;
     if (lg_debug_is_stopped(k->session)) {
-        lg_debug_display(k->session, argument_frame(arguments, "frameId"), name, strlen(name), take_bundle, &data);
+        lg_debug_display(k->session, argument_frame(arguments, "frameId"), name, take_bundle, &data);
     } else {
         json_t *result = jp_evaluate_expression(k, name);
         data = json_incref(json_object_get(result, "data"));

@@ -78,7 +78,7 @@ void lg_debug_forget(struct lg_session *s);
 bool lg_debug_evaluate(struct lg_session *s, int frame, const char *code, size_t length, lg_debug_visit *visit,
                        void *context);
 /* Visits the best form of an expression's value; false when it has none. */
-bool lg_debug_display(struct lg_session *s, int frame, const char *code, size_t length,
+bool lg_debug_display(struct lg_session *s, int frame, const char *code,
                       void (*visit)(void *context, const struct lg_bundle *bundle), void *context);
 /* Makes the value of an expression in a frame a variable of the session. False when it has none. */
 bool lg_debug_keep(struct lg_session *s, int frame, const char *code, size_t length, const char *name);

@@ -562,10 +562,11 @@ static int evaluate_bundle(lua_State *L)
     return 0;
 }
 
-bool lg_debug_display(struct lg_session *s, int frame, const char *code, size_t length,
+bool lg_debug_display(struct lg_session *s, int frame, const char *code,
                       void (*visit)(void *context, const struct lg_bundle *bundle), void *context)
 {
-    struct look k = {.s = s, .frame = frame, .code = code, .length = length, .visit_bundle = visit, .context = context};
+    struct look k = {
+        .s = s, .frame = frame, .code = code, .length = strlen(code), .visit_bundle = visit, .context = context};
     return s->debugger && lg_protect(s, evaluate_bundle, &k) && k.good;
 }
 

@@ -84,9 +84,12 @@ static void save_npy(lua_State *L, const char *path, const struct lg_file_option
 }
 
 /* ---- bytes ---- */
-static enum rt_status read_raw(const char *path, int64_t offset, int64_t count, struct rt_npy *h, struct rt_device *d,
+
+/* Reads `count` elements, or as many as there are with -1, from the options' offset on; h has their dtype and shape. */
+static enum rt_status read_raw(const char *path, const struct lg_file_options *o, int64_t count, struct rt_npy *h,
                                struct rt_array *out, struct rt_error *e)
 {
+    const int64_t offset = o->offset;
     struct rt_file f;
     struct rt_input in;
     size_t size = rt_dtypes[h->dtype].size;
@@ -109,7 +112,7 @@ static enum rt_status read_raw(const char *path, int64_t offset, int64_t count, 
     if (status == RT_OK && h->bytes > in.left)
         status = rt_fail(e, RT_INVALID, "%s: %llu bytes follow byte %lld, but the shape needs %llu", path,
                          (unsigned long long)in.left, (long long)offset, (unsigned long long)h->bytes);
-    if (status == RT_OK) status = rt_npy_elements(&in, h, d, out, e);
+    if (status == RT_OK) status = rt_npy_elements(&in, h, o->place.device, out, e);
     rt_file_close(&f);
     return status;
 }
@@ -128,7 +131,7 @@ static int load_raw(lua_State *L, const char *path, const struct lg_file_options
         for (int i = 0; i < h.ndim; i++) count = h.shape[i] ? count : 0;
     }
     struct rt_array *out = lg_new_array(L);
-    lg_check(L, read_raw(path, o->offset, count, &h, o->place.device, out, lg_error_box(L)));
+    lg_check(L, read_raw(path, o, count, &h, out, lg_error_box(L)));
     return 1;
 }
 

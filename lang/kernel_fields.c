@@ -45,58 +45,50 @@ static void push_params(lua_State *L, const struct rt_entry *entry)
     }
 }
 
-static const char *const fields[] = {"name",      "signature",  "params",  "source",      "ptx",
-                                     "log",       "registers",  "shared",  "local_bytes", "max_threads",
-                                     "device",    "compile_ms", "load_ms", "cached",      "launches",
-                                     "launch_ms", "forall",     "global",  "occupancy",   NULL};
+/* Each field and how it is pushed, of the kernel k loaded as r from the program p. */
+#define FIELDS(X)                                                                                                      \
+    X(name, lua_pushstring(L, r->entry->name))                                                                         \
+    X(signature, push_signature(L, r->entry))                                                                          \
+    X(params, push_params(L, r->entry))                                                                                \
+    X(source, lua_pushstring(L, p->text))                                                                              \
+    X(ptx, lua_pushstring(L, p->ptx))                                                                                  \
+    X(log, lua_pushstring(L, p->log))                                                                                  \
+    X(registers, lua_pushinteger(L, r->registers))                                                                     \
+    X(shared, lua_pushinteger(L, r->shared_bytes))                                                                     \
+    X(local_bytes, lua_pushinteger(L, r->local_bytes))                                                                 \
+    X(max_threads, lua_pushinteger(L, r->max_threads))                                                                 \
+    X(device, lg_push_device(L, k->family->devices[0]))                                                                \
+    X(compile_ms, lua_pushnumber(L, p->compile_ms))                                                                    \
+    X(load_ms, lua_pushnumber(L, p->load_ms))                                                                          \
+    X(cached, lua_pushboolean(L, p->cached))                                                                           \
+    X(launches, lua_pushinteger(L, (lua_Integer)k->launches.count))                                                    \
+    X(launch_ms, push_launch_ms(L, k))                                                                                 \
+    X(forall, lua_pushcfunction(L, lg_kernel_forall))                                                                  \
+    X(global, lua_pushcfunction(L, lg_kernel_global))                                                                  \
+    X(occupancy, lua_pushcfunction(L, lg_kernel_occupancy))
+
+#define NAME(name, push) #name,
+static const char *const fields[] = {FIELDS(NAME) NULL};
+
+static void push_launch_ms(lua_State *L, const struct lg_kernel *k)
+{
+    if (k->launches.count && k->launches.ms >= 0)
+        lua_pushnumber(L, k->launches.ms);
+    else
+        lua_pushnil(L);
+}
 
 static bool push_field(lua_State *L, const struct lg_kernel *k, const char *key)
 {
     const struct rt_kernel *r = &k->loaded[0];
     const struct rt_program *p = r->program;
-    if (!strcmp(key, "forall"))
-        lua_pushcfunction(L, lg_kernel_forall);
-    else if (!strcmp(key, "global"))
-        lua_pushcfunction(L, lg_kernel_global);
-    else if (!strcmp(key, "occupancy"))
-        lua_pushcfunction(L, lg_kernel_occupancy);
-    else if (!strcmp(key, "name"))
-        lua_pushstring(L, r->entry->name);
-    else if (!strcmp(key, "signature"))
-        push_signature(L, r->entry);
-    else if (!strcmp(key, "params"))
-        push_params(L, r->entry);
-    else if (!strcmp(key, "source"))
-        lua_pushstring(L, p->text);
-    else if (!strcmp(key, "ptx"))
-        lua_pushstring(L, p->ptx);
-    else if (!strcmp(key, "log"))
-        lua_pushstring(L, p->log);
-    else if (!strcmp(key, "registers"))
-        lua_pushinteger(L, r->registers);
-    else if (!strcmp(key, "shared"))
-        lua_pushinteger(L, r->shared_bytes);
-    else if (!strcmp(key, "local_bytes"))
-        lua_pushinteger(L, r->local_bytes);
-    else if (!strcmp(key, "max_threads"))
-        lua_pushinteger(L, r->max_threads);
-    else if (!strcmp(key, "device"))
-        lg_push_device(L, k->family->devices[0]);
-    else if (!strcmp(key, "compile_ms"))
-        lua_pushnumber(L, p->compile_ms);
-    else if (!strcmp(key, "load_ms"))
-        lua_pushnumber(L, p->load_ms);
-    else if (!strcmp(key, "cached"))
-        lua_pushboolean(L, p->cached);
-    else if (!strcmp(key, "launches"))
-        lua_pushinteger(L, (lua_Integer)k->launches.count);
-    else if (!strcmp(key, "launch_ms") && k->launches.count && k->launches.ms >= 0)
-        lua_pushnumber(L, k->launches.ms);
-    else if (!strcmp(key, "launch_ms"))
-        lua_pushnil(L);
-    else
-        return false;
-    return true;
+#define PUSH(name, push)                                                                                               \
+    if (strcmp(key, #name) == 0) {                                                                                     \
+        push;                                                                                                          \
+        return true;                                                                                                   \
+    }
+    FIELDS(PUSH)
+    return false;
 }
 
 static bool has_global(const struct lg_kernel *k, const char *name)

@@ -447,13 +447,13 @@ static void add_steps(lua_State *L, int basis, const double *weights, int64_t n)
     keep(L, X, lg_step(L, "add", "vv", X, push_eased(L, sum)));
 }
 
-/* One round: at most so many steps from the residual at r, of the size `left`. Returns how many count, fewer where it
- * has come to the goal or nothing new comes any more. */
-static int64_t round_of_steps(lua_State *L, int r, int basis, struct krylov *k, int64_t most, double left, double goal)
+/* One round: at most so many steps from the residual at r, whose size is k->side[0]. Returns how many count, fewer
+ * where it has come to the goal or nothing new comes any more. */
+static int64_t round_of_steps(lua_State *L, int r, int basis, struct krylov *k, int64_t most, double goal)
 {
     const double least = lg_form(L, B)->dtype == RT_FLOAT64 ? 1e-15 : 1e-6;
+    double left = k->side[0];
     int top = lua_gettop(L), next = r;
-    k->side[0] = left;
     for (int64_t j = 0; j < most; j++) {
         double *h = k->triangle + j * (k->most + 1), whole = 0;
         int unit = lg_step(L, "mul", "vn", next, 1 / left);
@@ -492,7 +492,8 @@ static int gmres(lua_State *L)
     int top = lua_gettop(L);
     while (left > problem.goal && left < before && step < most) { /* until it stands still */
         int64_t room = most - step < k.most ? most - step : k.most;
-        int64_t taken = round_of_steps(L, r, basis, &k, room, left, problem.goal);
+        k.side[0] = left;
+        int64_t taken = round_of_steps(L, r, basis, &k, room, problem.goal);
         if (taken == 0) break;
         solve_triangle(&k, taken);
         add_steps(L, basis, k.side, taken);

@@ -234,10 +234,15 @@ static void read_task(struct sh_md_node *item, struct line *first)
     *first = cut(*first, 4);
 }
 
-/* One item; its lines lose their marks. *loose is set when a blank line parts what is in it, *behind_gap when one ends
- * it. */
-static size_t read_item(struct sh_md_parser *p, struct sh_md_node *list, struct lines l, size_t i, int depth,
-                        bool *loose, bool *behind_gap)
+/* A list while its items are read. */
+struct list {
+    struct sh_md_node *node;
+    bool loose;      /* a blank line parts two items, or what is in one */
+    bool behind_gap; /* a blank line ended the last item */
+};
+
+/* One item; its lines lose their marks. */
+static size_t read_item(struct sh_md_parser *p, struct list *list, struct lines l, size_t i, int depth)
 {
     size_t start = i, outer = indent_of(l.at[i]);
     struct marker m = marker_of(cut(l.at[i], outer));
@@ -245,7 +250,7 @@ static size_t read_item(struct sh_md_parser *p, struct sh_md_node *list, struct 
     size_t width = outer + m.width;
     bool gap = false;
     l.at[i] = cut(l.at[i], width);
-    struct sh_md_node *item = sh_md_add(p, list, SH_MD_ITEM);
+    struct sh_md_node *item = sh_md_add(p, list->node, SH_MD_ITEM);
     if (!item) return l.count;
     read_task(item, &l.at[i]);
     follow_fence(&fence, l.at[i]);
@@ -264,27 +269,26 @@ static size_t read_item(struct sh_md_parser *p, struct sh_md_node *list, struct 
         }
     }
     read_blocks(p, item, (struct lines){l.at + start, i - start}, depth + 1);
-    if (gap) *loose = true;
-    *behind_gap = i > start + 1 && is_blank(l.at[i - 1]);
+    if (gap) list->loose = true;
+    list->behind_gap = i > start + 1 && is_blank(l.at[i - 1]);
     return i;
 }
 
 static size_t read_list(struct sh_md_parser *p, struct sh_md_node *parent, struct lines l, size_t i, int depth)
 {
     struct marker first = marker_of(cut(l.at[i], indent_of(l.at[i])));
-    struct sh_md_node *list = sh_md_add(p, parent, SH_MD_LIST);
-    bool loose = false, gap = false;
-    if (!list) return l.count;
-    list->ordered = first.type == '.' || first.type == ')';
-    list->number = first.number;
+    struct list list = {.node = sh_md_add(p, parent, SH_MD_LIST)};
+    if (!list.node) return l.count;
+    list.node->ordered = first.type == '.' || first.type == ')';
+    list.node->number = first.number;
     while (i < l.count && !p->failed) {
         size_t indent = indent_of(l.at[i]);
         struct line t = cut(l.at[i], indent);
         if (indent > 3 || is_rule(t) || marker_of(t).type != first.type) break;
-        if (gap) loose = true;
-        i = read_item(p, list, l, i, depth, &loose, &gap);
+        if (list.behind_gap) list.loose = true;
+        i = read_item(p, &list, l, i, depth);
     }
-    list->tight = !loose;
+    list.node->tight = !list.loose;
     return i;
 }
 

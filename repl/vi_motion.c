@@ -464,14 +464,14 @@ static bool quote_object(const struct sh_editor *e, bool around, char quote, int
     return false;
 }
 
-/* The bracket that opens around the place, as deep as that many. */
-static size_t opening(const struct sh_editor *e, size_t at, char open, char close, int count)
+/* The bracket of the pair that opens around the place, as deep as that many. */
+static size_t opening(const struct sh_editor *e, size_t at, const char *pair, int count)
 {
     const char *s = e->text.bytes;
-    if (s[at] == open && --count == 0) return at;
+    if (s[at] == pair[0] && --count == 0) return at;
     for (int depth = 0; at-- > 0;) {
-        if (s[at] == close) depth++;
-        if (s[at] == open && depth-- == 0) {
+        if (s[at] == pair[1]) depth++;
+        if (s[at] == pair[0] && depth-- == 0) {
             if (--count == 0) return at;
             depth = 0;
         }
@@ -479,22 +479,22 @@ static size_t opening(const struct sh_editor *e, size_t at, char open, char clos
     return SH_NOWHERE;
 }
 
-/* Between the brackets of the sort that are around the cursor. */
-static bool bracket_object(const struct sh_editor *e, bool around, char open, char close, int count, size_t *from,
+/* Between the brackets of the pair that are around the cursor. */
+static bool bracket_object(const struct sh_editor *e, bool around, const char *pair, int count, size_t *from,
                            size_t *to)
 {
     const char *s = e->text.bytes;
     size_t end;
     int depth = 0;
     if (e->cursor >= e->text.length) return false;
-    size_t at = opening(e, e->cursor, open, close, times(count));
+    size_t at = opening(e, e->cursor, pair, times(count));
     /* Outside of any: the next one. */
     if (at == SH_NOWHERE && count < 2)
-        for (at = e->cursor; at < e->text.length && s[at] != open;) at++;
+        for (at = e->cursor; at < e->text.length && s[at] != pair[0];) at++;
     if (at >= e->text.length) return false;
     for (end = at; end == at || depth > 0; end++) {
         if (end >= e->text.length) return false;
-        depth += (s[end] == open) - (s[end] == close);
+        depth += (s[end] == pair[0]) - (s[end] == pair[1]);
     }
     *from = at + !around;
     *to = end - !around;
@@ -552,14 +552,14 @@ bool sh_vi_object(const struct sh_editor *e, bool around, int32_t letter, int co
     case '`': return quote_object(e, around, (char)letter, count, from, to);
     case '(':
     case ')':
-    case 'b': return bracket_object(e, around, '(', ')', count, from, to);
+    case 'b': return bracket_object(e, around, "()", count, from, to);
     case '[':
-    case ']': return bracket_object(e, around, '[', ']', count, from, to);
+    case ']': return bracket_object(e, around, "[]", count, from, to);
     case '{':
     case '}':
-    case 'B': return bracket_object(e, around, '{', '}', count, from, to);
+    case 'B': return bracket_object(e, around, "{}", count, from, to);
     case '<':
-    case '>': return bracket_object(e, around, '<', '>', count, from, to);
+    case '>': return bracket_object(e, around, "<>", count, from, to);
     }
     return false;
 }
