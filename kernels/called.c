@@ -7,6 +7,7 @@
 #include "kernels/functions.h"
 #include "kernels/special.h"
 #include "kernels/special_beta.h"
+#include "kernels/special_integral.h"
 #include "kernels/special_inverse.h"
 #include "kernels/special_order.h"
 #include "kernels/special_second.h"
@@ -43,6 +44,7 @@ static const char definitions[] =
     TEXT(KN_BETA_FUNCTIONS())
     TEXT(KN_SECOND_FUNCTIONS())
     TEXT(KN_INVERSE_FUNCTIONS())
+    TEXT(KN_INTEGRAL_FUNCTIONS())
     TEXT(KN_ORDER_FUNCTIONS())
     BEGINNING "float largest_(float) { return 0x1.fffffep127f; }\n"
     BEGINNING "double largest_(double) { return 0x1.fffffffffffffp1023; }\n"

@@ -12,6 +12,7 @@
 #include "kernels/quotients.h"
 #include "kernels/special.h"
 #include "kernels/special_beta.h"
+#include "kernels/special_integral.h"
 #include "kernels/special_inverse.h"
 #include "kernels/special_order.h"
 #include "kernels/special_second.h"
@@ -136,6 +137,7 @@ KN_FN double lgamma_F64(double a)
 KN_BETA_FUNCTIONS()
 KN_SECOND_FUNCTIONS()
 KN_INVERSE_FUNCTIONS()
+KN_INTEGRAL_FUNCTIONS()
 KN_ORDER_FUNCTIONS()
 
 #endif

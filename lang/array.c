@@ -433,13 +433,13 @@ void lg_open_array(lua_State *L)
                                     {"__call", array_call},
                                     {0}};
     static const struct lg_function *const functions[] = {
-        lg_create_functions,     lg_reduce_functions,   lg_memory_functions,      lg_random_functions,
-        lg_join_functions,       lg_lazy_functions,     lg_einsum_functions,      lg_io_functions,
-        lg_complex_functions,    lg_dlpack_functions,   lg_choose_functions,      lg_assemble_functions,
-        lg_polynomial_functions, lg_filter_functions,   lg_normalize_functions,   lg_signal_functions,
-        lg_spectrum_functions,   lg_sample_functions,   lg_attention_functions,   lg_peaks_functions,
-        lg_smooth_functions,     lg_resample_functions, lg_response_functions,    lg_waves_functions,
-        lg_design_functions,     lg_distance_functions, lg_printoptions_functions};
+        lg_create_functions,     lg_reduce_functions,   lg_memory_functions,       lg_random_functions,
+        lg_join_functions,       lg_lazy_functions,     lg_einsum_functions,       lg_io_functions,
+        lg_complex_functions,    lg_dlpack_functions,   lg_choose_functions,       lg_assemble_functions,
+        lg_polynomial_functions, lg_filter_functions,   lg_normalize_functions,    lg_signal_functions,
+        lg_spectrum_functions,   lg_sample_functions,   lg_attention_functions,    lg_peaks_functions,
+        lg_smooth_functions,     lg_resample_functions, lg_response_functions,     lg_waves_functions,
+        lg_design_functions,     lg_distance_functions, lg_printoptions_functions, lg_elliptic_functions};
     static const struct lg_function *const methods[] = {
         lg_array_methods,   lg_shape_methods,  lg_reduce_methods, lg_describe_methods, lg_sparse_array_methods,
         lg_complex_methods, lg_dlpack_methods, lg_latex_methods,  lg_compose_methods};

@@ -7,6 +7,7 @@
 #undef complex /* which is a field in kernels/ops.h */
 #include "kernels/ops.h"
 #include "tests/unit/reference.h"
+#include "tests/unit/integral_reference.h"
 #include "tests/unit/inverse_reference.h"
 
 static inline bool is_floating(enum rt_dtype t)
@@ -217,6 +218,10 @@ static inline long double reference_float(enum kn_op op, long double a, long dou
     case KN_POLYGAMMA: return polygamma_of(a, b);
     case KN_ELLIPK: return elliptic_of(a, false);
     case KN_ELLIPE: return elliptic_of(a, true);
+    case KN_ELLIPKINC: return elliptic_up_to(a, b, false);
+    case KN_ELLIPEINC: return elliptic_up_to(a, b, true);
+    case KN_SININT: return sine_integral(a);
+    case KN_COSINT: return cosine_integral(a);
     case KN_EXPN: return exponential_of(a, b);
     case KN_EXP1: return exponential_of(1, a);
     case KN_EXPI: return exponential_up_to(a);
@@ -366,6 +371,9 @@ static inline long double tolerance(enum kn_op op)
     case KN_LGAMMA:
     case KN_GAMMA: return 16;
     case KN_ELLIPE: return 6;
+    case KN_ELLIPKINC:
+    case KN_ELLIPEINC:
+    case KN_COSINT: return 8;
     case KN_RSQRT: return 1.5L;
     case KN_POW: return 1.5L;
     case KN_I0:
@@ -381,6 +389,7 @@ static inline long double tolerance(enum kn_op op)
     case KN_K1:
     case KN_K1E:
     case KN_FACTORIAL:
+    case KN_SININT:
     case KN_SIGMOID: return 4;
     default: return 2.5L;
     }
@@ -419,6 +428,7 @@ static inline long double size_within(enum kn_op op, const long double *x)
     case KN_IVE:
     case KN_KV:
     case KN_KVE: return 8 * fabsl(reference_float(op, x[0], x[1], 0));
+    case KN_COSINT: return 2 / (1 + fabsl(x[0])); /* how far it swings */
     case KN_BETALN: return 4 + fabsl(lgammal(x[0])) + fabsl(lgammal(x[1]));
     case KN_ZETA: return 8 * zeta_size(x[0], x[1]);
     case KN_POLYGAMMA: return 8 * polygamma_size(x[0], x[1]);

@@ -38,6 +38,9 @@ static const struct function {
     {KN_J1, 0, 1.2, 4},          {KN_JV, 0, 25, 12},          {KN_YV, 0, 25, 12},
     {KN_IV, 0, 25, 12},          {KN_IVE, 0, 25, 12},         {KN_KV, 0, 25, 12},
     {KN_KVE, 0, 25, 12},         {KN_GAMMAINCINV, 0, 1, 4},   {KN_GAMMAINCCINV, 0, 1, 4},
+    {KN_ELLIPKINC, -5, 1, 8},    {KN_ELLIPEINC, -5, 1, 8},    {KN_ELLIPKINC, 0, 1, 8},
+    {KN_ELLIPEINC, 0, 1, 8},     {KN_SININT, -5, 5, 4},       {KN_SININT, 0, 300, 4},
+    {KN_COSINT, 0, 5, 8},        {KN_COSINT, 0, 300, 8},
 };
 #define FUNCTIONS (int)(sizeof functions / sizeof *functions)
 
@@ -187,6 +190,7 @@ static void check_function(const struct function *f, enum rt_dtype t)
         if (f->op == KN_BETA) size *= 1 + fabsl(logl(want)) / 4;
         if (inverse) size = size_within(f->op, (long double[]){x, y, 0});
         if ((f->op == KN_JV || f->op == KN_YV) && y > x) size = fmaxl(fabsl(want), 1 / sqrtl(1 + y));
+        if (f->op == KN_COSINT) size = fmaxl(fabsl(want), 1 / (1 + fabs(x)));
         if (f->op >= KN_J0 && f->op <= KN_Y1) size = fmaxl(fabsl(want), 1 / sqrtl(1 + fabs(x)));
         if (f->op == KN_Y0 && x < 0x1p-1022) size *= 256; /* the C library's logarithms */
         if (f->op == KN_DIGAMMA && t == RT_FLOAT64) size = x < 0 ? 8 + 4 * fabsl(want) : fmaxl(fabsl(want), 0.25L);

@@ -23,6 +23,9 @@ static double distance_allowed(enum kn_op op)
     case KN_GAMMAINCCINV:
     case KN_BETAINCINV:
     case KN_COMB: return 2000; /* powers of e up to the largest number */
+    case KN_ELLIPKINC:
+    case KN_ELLIPEINC:
+    case KN_COSINT:
     case KN_POW: return 12;
     case KN_FMOD:
     case KN_REMAINDER:
@@ -48,6 +51,7 @@ static double distance_allowed(enum kn_op op)
 static double size_within_result(enum kn_op op, enum rt_dtype t)
 {
     if (op >= KN_J0 && op <= KN_Y1) return t == RT_FLOAT64 ? 0x1p12 : 1; /* CUDA promises 5e-12 */
+    if (op == KN_COSINT) return 1;
     return op == KN_LOGADDEXP || op == KN_LOGADDEXP2 || op == KN_LOGIT || op == KN_DIGAMMA || op == KN_LGAMMA ? 16 : 0;
 }
 
