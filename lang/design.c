@@ -350,6 +350,39 @@ static int ellip(lua_State *L)
     return push_sections(L, "ellip", &p, kind, edges);
 }
 
+/* A section that takes one frequency out, or lets it alone through: what is -3 dB is quality times narrower than the
+ * frequency. */
+static int push_resonance(lua_State *L, const char *what, bool notch)
+{
+    lua_settop(L, 3);
+    double half = lg_number_option(L, 3, what, "fs", 2) / 2, at = luaL_checknumber(L, 1), q = luaL_checknumber(L, 2);
+    if (!(half > 0))
+        return luaL_error(L, "%s: fs is %s, expected the sampling rate, above 0", what, lua_tostring(L, 3));
+    if (!(at > 0 && at < half))
+        return luaL_error(L, "%s: the frequency is %f, expected it between 0 and half the sampling rate, %f", what, at,
+                          half);
+    if (!(q * half > at)) /* so that the band is less wide than all there is */
+        return luaL_error(L, "%s: the quality is %f, expected more than %f, the frequency over half the sampling rate",
+                          what, q, at / half);
+    double w = PI * at / half, gain = 1 / (1 + tan(w / q / 2)), swing = -2 * gain * cos(w), rest = 1 - gain;
+    push_numbers(L, 6,
+                 notch ? (double[]){gain, swing, gain, 1, swing, 2 * gain - 1}
+                       : (double[]){rest, 0, -rest, 1, swing, 2 * gain - 1});
+    lg_step(L, "reshape", "vii", lua_gettop(L), (int64_t)1, (int64_t)6);
+    return 1;
+}
+
+/* gpu.iirnotch(frequency, quality [, fs]) */
+static int iirnotch(lua_State *L)
+{
+    return push_resonance(L, "iirnotch", true);
+}
+
+static int iirpeak(lua_State *L)
+{
+    return push_resonance(L, "iirpeak", false);
+}
+
 /* ---- filters without feedback ---- */
 
 /* The sum of what the band lets through, shifted by `at` from its middle. */
@@ -396,6 +429,9 @@ static int firwin(lua_State *L)
 #define BAND                                                                                                                    \
     "kind is \"lowpass\", the default, \"highpass\", or with {low, high} for the edge \"bandpass\" or \"bandstop\". Edges are " \
     "frequencies below half the sampling rate fs, which is 2 unless told otherwise, so that they are parts of it. "
+#define RESONANCE                                                                                                      \
+    "The frequency lies below half the sampling rate fs, which is 2 unless told otherwise. The quality is the "        \
+    "frequency over the width of the band whose edges pass with half the power."
 #define SECTIONS                                                                                                         \
     "As sections of second order, (sections, 6) in float64, for gpu.sosfilt. The order is from 1 to 64, and twice that " \
     "for bands."
@@ -419,6 +455,15 @@ const struct lg_function lg_design_functions[] = {
          SECTIONS,
      "local f, h = gpu.sosfreqz(gpu.ellip(4, 1, 40, 0.3), {0.3}, {fs = 2})\n"
      "assert(math.abs(20 * math.log(h:abs()[1], 10) + 1) < 1e-9)"},
+    {"iirnotch", iirnotch, "gpu.iirnotch(frequency, quality [, fs])",
+     "A filter that takes one frequency out, as a section of second order for gpu.sosfilt: (1, 6) in float64.\n" RESONANCE,
+     "local f, h = gpu.sosfreqz(gpu.iirnotch(50, 30, 1000), {50, 200}, {fs = 1000})\n"
+     "assert(h:abs()[1] < 1e-12 and math.abs(h:abs()[2] - 1) < 1e-2)"},
+    {"iirpeak", iirpeak, "gpu.iirpeak(frequency, quality [, fs])",
+     "A filter that lets one frequency alone through, as a section of second order for gpu.sosfilt: (1, 6) in "
+     "float64.\n" RESONANCE,
+     "local f, h = gpu.sosfreqz(gpu.iirpeak(50, 30, 1000), {50, 200}, {fs = 1000})\n"
+     "assert(math.abs(h:abs()[1] - 1) < 1e-12 and h:abs()[2] < 0.1)"},
     {"firwin", firwin, "gpu.firwin(count, edge [, kind [, fs [, window]]])",
      "A filter without feedback, as so many coefficients in float64, for x:convolve or gpu.lfilter.\n" BAND
      "The ideal one is cut off by the window, \"hamming\" unless told otherwise, \"hann\", \"blackman\" or \"boxcar\", and "

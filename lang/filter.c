@@ -1,4 +1,4 @@
-/* gpu.lfilter: filters with feedback. */
+/* gpu.lfilter, filters with feedback, and gpu.deconvolve, what undoes those without. */
 #include <string.h>
 #include "kernels/filter.h"
 #include "lang/signal.h"
@@ -88,7 +88,42 @@ static int lfilter(lua_State *L)
     return 2;
 }
 
+static int push_divided(lua_State *L, struct rt_device *d, const double *from, int64_t n)
+{
+    struct rt_array *out = lg_push_empty(L, &(struct lg_placement){RT_FLOAT64, d}, 1, &n);
+    lg_check(L, rt_array_write(out, from, lg_error_box(L)));
+    return lua_gettop(L);
+}
+
+/* gpu.deconvolve(y, h): by division from the first coefficients on. */
+static int deconvolve(lua_State *L)
+{
+    int64_t n, known;
+    lua_settop(L, 2);
+    struct rt_device *d = rt_array_device(lg_step_array(L, 1, NULL, RT_DTYPE_COUNT));
+    const double *y = lg_push_coefficients(L, "deconvolve", 1, "y", &n);
+    const double *h = lg_push_coefficients(L, "deconvolve", 2, "h", &known);
+    const int64_t count = n < known ? 0 : n - known + 1;
+    if (h[0] == 0) return luaL_error(L, "deconvolve: h[1], by which the first of y is divided, is 0");
+    double *left = lua_newuserdatauv(L, (size_t)(n + count) * sizeof *left, 0), *quotient = left + n;
+    memcpy(left, y, (size_t)n * sizeof *left);
+    for (int64_t i = 0; i < count; i++) {
+        quotient[i] = left[i] / h[0];
+        left[i] = 0;
+        for (int64_t k = 1; k < known; k++) left[i + k] -= quotient[i] * h[k];
+    }
+    push_divided(L, d, quotient, count);
+    push_divided(L, d, left, n);
+    return 2;
+}
+
 const struct lg_function lg_filter_functions[] = {
+    {"deconvolve", deconvolve, "gpu.deconvolve(y, h)",
+     "What y is the convolution of h with, and what is left of y then: float64, y = h:convolve(x) + the rest.\n"
+     "Lists or arrays of one axis; of the coefficients of polynomials, the highest power first, it is their quotient and "
+     "the remainder, as long as y. Where h is longer than y, all of y is left.",
+     "local x, rest = gpu.deconvolve({1, 5, 8, 5}, {1, 2})\n"
+     "assert(x:equal(gpu.array({1, 3, 2}, 'float64')) and rest:equal(gpu.array({0, 0, 0, 1}, 'float64')))"},
     {"lfilter", lfilter, "gpu.lfilter(b, a, x [, axis [, zi]] | {axis=, zi=})",
      "x filtered along an axis, the last unless told otherwise, with feedback:\n"
      "a[1] y[n] = b[1] x[n] + b[2] x[n-1] + ... - a[2] y[n-1] - a[3] y[n-2] - ... b and a are numbers, lists or arrays of "

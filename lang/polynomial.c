@@ -1,4 +1,5 @@
 /* Polynomials, by their coefficients from the highest power down, and windows of signals. */
+#include <complex.h>
 #include <float.h>
 #include <math.h>
 #include "lang/steps.h"
@@ -136,6 +137,39 @@ static int roots(lua_State *L)
     return 1;
 }
 
+/* Whether each number has its conjugate among them as often as it comes. */
+static bool are_conjugates(const double complex *r, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        int64_t balance = 0;
+        for (int64_t k = 0; k < n && cimag(r[i]) != 0; k++) balance += (r[k] == r[i]) - (r[k] == conj(r[i]));
+        if (balance != 0) return false;
+    }
+    return true;
+}
+
+/* The product of x - r over all roots. */
+static int poly(lua_State *L)
+{
+    const struct rt_array *a = lg_step_array(L, 1, NULL, RT_DTYPE_COUNT);
+    if (a->ndim != 1) return luaL_error(L, "poly: the roots are one axis of numbers, not %d axes", a->ndim);
+    int64_t n = a->shape[0], size = n + 1;
+    luaL_argcheck(L, n <= 1 << 14, 1, "there are more than 2^14 roots");
+    lg_step(L, "contiguous", "v", lg_step(L, "to", "vss", 1, "complex128", "cpu"));
+    const double complex *r = rt_array_host(lg_check_array(L, -1));
+    double complex *c = lua_newuserdatauv(L, (size_t)size * sizeof *c, 0);
+    c[0] = 1;
+    for (int64_t i = 0; i < n; i++) {
+        c[i + 1] = 0;
+        for (int64_t k = i + 1; k > 0; k--) c[k] -= r[i] * c[k - 1];
+    }
+    const bool real = are_conjugates(r, n);
+    for (int64_t i = 0; i < size && real; i++) ((double *)c)[i] = creal(c[i]);
+    struct lg_placement p = {real ? RT_FLOAT64 : RT_COMPLEX128, rt_array_device(a)};
+    lg_check(L, rt_array_write(lg_push_empty(L, &p, 1, &size), c, lg_error_box(L)));
+    return 1;
+}
+
 /* ---- windows ---- */
 
 /* Pushes the cosine of k times the angle, which goes once round over n elements; or the angle, where k is 0. */
@@ -247,6 +281,10 @@ const struct lg_function lg_polynomial_functions[] = {
      "The roots of a polynomial, complex128, in no order.\np is a list or array of the coefficients, that of the highest "
      "power first.",
      "local r = gpu.roots({1, -3, 2})\nassert(r.real:sort():allclose(gpu.array({1, 2})))"},
+    {"poly", poly, "gpu.poly(r)",
+     "The coefficients of the polynomial with the roots r, a list or array, that of the highest power, 1, first.\n"
+     "float64, or complex128 where a root has not its conjugate among them.",
+     "assert(gpu.poly({1, 2}):equal(gpu.array({1, -3, 2}, 'float64')) and gpu.poly(gpu.roots({1, 0, 4})).dtype == 'float64')"},
     {"vander", vander, "gpu.vander(x [, count [, increasing]])",
      "The powers of x, a list or array of one axis, as columns, the highest first unless `increasing`.\n"
      "As many as x has elements unless told otherwise; the last one is x to the power of 0.",

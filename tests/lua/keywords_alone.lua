@@ -120,6 +120,8 @@ local special = {
   ["gpu.sosfreqz"] = { n = 5, whole = true },
   ["gpu.coherence"] = { x = line, y = line },
   ["gpu.csd"] = { x = line, y = line },
+  ["gpu.iirnotch"] = { frequency = 0.2, quality = 3 },
+  ["gpu.iirpeak"] = { frequency = 0.2, quality = 3 },
   ["gpu.welch"] = { x = line },
   ["gpu.spectrogram"] = { x = line },
   ["gpu.sosfilt"] = { x = line, zi = gpu.ones(1, 2, "float64") },

@@ -23,6 +23,17 @@ def designs(r, g):
         window = r.choice(["hann", "hamming", "blackman", "boxcar"])
         want = scipy.signal.firwin(taps, edge, window=window, pass_zero=kind, fs=fs)
         yield f"gpu.firwin({taps}, {lua}, {{kind = '{kind}', fs = {fs}, window = '{window}'}})", {}, want
+    for f in ["iirnotch", "iirpeak"]:
+        at, quality, fs = r.uniform(0.01, 0.49), r.uniform(1, 60), r.choice([1, 2, 1000])
+        want = np.concatenate(getattr(scipy.signal, f)(at * fs, quality, fs))[None]
+        yield f"gpu.{f}({at * fs!r}, {quality!r}, {fs}), gpu.{f}({at * 2!r}, {quality!r})", {}, (want, want)
+    for n, k in [(9, 4), (4, 4), (3, 4), (200, 1)]:
+        y, h = g.standard_normal(n), g.standard_normal(k)
+        h[0] = 4
+        yield "gpu.deconvolve(y, h)", {"y": y, "h": h}, scipy.signal.deconvolve(y, h) if n >= k else (np.zeros(0), y)
+    z = g.standard_normal(5) + 1j * g.standard_normal(5)
+    yield "gpu.poly(z), gpu.poly(z.real), gpu.poly(p)", {"z": z, "p": np.concatenate([z, z.conj(), [2]])}, (
+        np.poly(z), np.poly(z.real), np.poly(np.concatenate([z, z.conj(), [2]])))
     yield "gpu.firwin(6, 0.3), gpu.butter(1, 0.5)", {}, (scipy.signal.firwin(6, 0.3), scipy.signal.butter(1, 0.5, output="sos"))
 
 
