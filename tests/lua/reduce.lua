@@ -138,12 +138,13 @@ for _, device in ipairs(t.devices()) do
     gpu.seed(5)
     for _, width in ipairs(t.brief(t.compiles(device) and { 1, 7, 33, 129, 300 } or { 1, 7, 8, 15, 16, 17, 31, 33, 64, 65, 100, 129, 216, 300 }, { 7, 33, 129 })) do
       local whole = gpu.random.integers(0, 20, { 6, 11, width + 3 }, device)
-      for _, dtype in kinds({ "bool", "uint8", "int16", "int32", "int64", "uint64", "float16", "float32", "float64" },
+      for k, dtype in kinds({ "bool", "uint8", "int16", "int32", "int64", "uint64", "float16", "float32", "float64" },
         { "bool", "int32", "uint64", "float16", "float64" }) do
         local x = (dtype == "bool" and whole:lt(2) or whole):to(dtype)
         for _, view in ipairs { x, x[{ {}, {}, { 2, width + 1 } }], x["::-1, ::2"], x["..., ::-1"] } do
-          for name, best in pairs { argmax = view:max(-1, true), argmin = view:min(-1, true) } do
+          for _, name in ipairs(t.half(device, { "argmax", "argmin" }, k)) do
             local at, n = view[name](view, -1, true), view.shape[3]
+            local best = name == "argmax" and view:max(-1, true) or view:min(-1, true)
             assert(view:gather(-1, at):equal(best), name .. " of " .. dtype)
             local before = gpu.range(1, n, 1, "int64", device):lt(at)
             assert(not (before & view:eq(best)):any(), "an earlier one, " .. name .. " of " .. dtype)
@@ -190,7 +191,7 @@ for _, device in ipairs(t.devices()) do
     for _, shape in kinds(t.brief({ few[1], { 3, 130, 33 }, few[2], { 300, 2, 100 }, { 2, 2, 40000 } }, few), t.brief({ few[1], few[2], { 300, 2, 100 } }, few)) do
       local whole = gpu.random.integers(-9, 9, shape, device)
       local last = #shape
-      for _, dtype in kinds({ "bool", "int8", "int32", "uint64", "float16", "float32", "float64", "complex64" },
+      for k, dtype in kinds({ "bool", "int8", "int32", "uint64", "float16", "float32", "float64", "complex64" },
         { "bool", "int8", "float16", "float64", "complex64" }) do
         local x = (dtype == "bool" and whole:gt(0) or dtype == "uint64" and whole + 9 or whole):to(dtype)
         for _, view in ipairs { x, x["..., ::-1, :"], x["..., 1:33"], x:transpose(1, 2):clone():transpose(1, 2) } do
@@ -199,10 +200,9 @@ for _, device in ipairs(t.devices()) do
           local sums = view:sum({ 1, last })
           assert(sums:to(exact.dtype):allclose(exact, dtype == "float16" and 1e-3 or 0), dtype)
           assert(view:mean({ 1, last }):to(exact.dtype):allclose(exact / count, 1e-3, 1e-3), dtype)
-          if dtype ~= "complex64" then
-            same_bits(view:max({ 1, last }), view:max(last):max(1), dtype)
-            same_bits(view:min({ 1, last }, true):squeeze(), view:min(last):min(1):squeeze(), dtype)
-            same_bits(view:any({ 1, last }), view:any(last):any(1), dtype)
+          for _, name in ipairs(dtype == "complex64" and {} or t.half(device, { "max", "min", "any" }, k)) do
+            local kept, f = name == "min", view[name]
+            same_bits(f(view, { 1, last }, kept):squeeze(), f(f(view, last), 1):squeeze(), name .. " " .. dtype)
           end
         end
       end
@@ -244,16 +244,17 @@ for _, device in ipairs(t.devices()) do
 
   test("rows of what is true, and their extremes, in every layout", function()
     local whole = gpu.range(0, 130 * 77 - 1, 1, "int32", device):reshape(130, 77) * 37 % 101
-    for _, dtype in kinds({ "bool", "int8", "uint8", "int16", "uint16", "int64", "float32" }, { "bool", "int8", "uint16", "float32" }) do
+    for k, dtype in kinds({ "bool", "int8", "uint8", "int16", "uint16", "int64", "float32" }, { "bool", "int8", "uint16", "float32" }) do
       local x = (dtype == "bool" and whole:lt(3) or whole - (dtype:match "^u" and 0 or 50)):to(dtype)
       for _, view in ipairs { x, x.T, x["::2, ::3"], x:reshape(13, 10, 77):moveaxis(1, 3):reshape(10, -1), x:reshape(13, 10, 77)[{ 2, {}, {} }] } do
         local plain = view:to("float64"):clone()
         for axis = 1, 2 do
           assert(view:count_nonzero(axis):equal(plain:ne(0):to("int64"):sum(axis)), dtype)
-          assert(view:any(axis):equal(view:count_nonzero(axis):gt(0)), dtype)
-          assert(view:all(axis):equal(view:count_nonzero(axis):eq(view.shape[axis])), dtype)
-          assert(view:max(axis):to("float64"):equal(plain:max(axis)), dtype)
-          assert(view:min(axis):to("float64"):equal(plain:min(axis)), dtype)
+          local count = view:count_nonzero(axis)
+          local wants = { any = count:gt(0), max = plain:max(axis), all = count:eq(view.shape[axis]), min = plain:min(axis) }
+          for _, name in ipairs(t.half(device, { "any", "all", "max", "min" }, k)) do
+            assert(view[name](view, axis):to("float64"):equal(wants[name]:to("float64")), name .. " " .. dtype)
+          end
         end
         t.eq(view:count_nonzero(), plain:count_nonzero(), dtype)
       end
@@ -555,13 +556,13 @@ end)
 
 -- Rows that lie side by side in memory, but apart from each other, are read in place where they are long enough.
 t.every("along an axis in the middle", function(device)
-  for _, dtype in ipairs { "float32", "float64", "int32", "uint8", "bool", "complex64" } do
+  for k, dtype in ipairs { "float32", "float64", "int32", "uint8", "bool", "complex64" } do
     for _, size in ipairs(t.brief({ { 1, 200 }, { 8, 128 }, { 9, 127 }, { 33, 31 }, { 33, 32 }, { 40, 33 }, { 300, 100 } }, { { 9, 130 }, { 40, 33 } })) do
       local length, inner = table.unpack(size)
       local x = (gpu.range(1, 4 * length * 2 * inner, "int64", device) * 37 % 101):to(dtype):reshape(4, length, 2 * inner)
       local half = { 1, inner }
       for at, view in ipairs { x[{ {}, {}, half }], x["::2"], x[":, ::-1"], x["..., ::2"], x["..., ::-1"], gpu.expand(x[{ {}, {}, { 1 } }], { 4, length, inner }) } do
-        for _, name in ipairs { "sum", "any", dtype ~= "complex64" and "max" or nil, dtype ~= "complex64" and "argmin" or nil } do
+        for _, name in ipairs(dtype == "complex64" and { "sum", "any" } or t.half(device, { "sum", "any", "max", "argmin" }, k)) do
           local got = view[name](view, 2)
           for i = 1, view.shape[1] do
             local what = ("%s of %s, %d x %d, view %d, row %d"):format(name, dtype, length, inner, at, i)

@@ -27,6 +27,14 @@ function t.compiles(device)
   return device:find "cuda" ~= nil or os.getenv "LUNARRAY_GENERATED" ~= nil
 end
 
+-- A list, for the k-th member of another one. Where code is compiled, each member of either comes with half of the other's.
+function t.half(device, list, k)
+  if not t.compiles(device) then return list end
+  local half = {}
+  for i = 1 + k % 2, #list, 2 do half[#half + 1] = list[i] end
+  return half
+end
+
 -- `short` in the place of `full` where a script runs once more only to see that it runs.
 function t.brief(full, short)
   if os.getenv("LUNARRAY_TEST_BRIEF") then return short end
