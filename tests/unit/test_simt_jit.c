@@ -1,6 +1,7 @@
 /* Generated code against the interpreter: random kernels run both ways and must leave the same bits. */
 #include <stdarg.h>
 #include "runtime/simt/jit.h"
+#include "tests/unit/isa.h"
 #include "tests/unit/simt_text.h"
 
 #define WORDS   12 /* b32 registers that programs work on */
@@ -359,8 +360,8 @@ static void run_both(const struct text *t, uint32_t seed, uint64_t in, uint64_t 
     uint64_t params[] = {in, out, 5};
     for (int way = 0; way < 3; way++) {
         struct simt_fault fault;
+        if (!take_isa(ways[way][1]) && way) continue;
         setenv("LUNARRAY_JIT", ways[way][0], 1);
-        setenv("LUNARRAY_ISA", ways[way][1], 1);
         struct simt_program *p = must_load(t->s);
         struct simt_launch l = {.function = simt_program_function(p, "k"),
                                 .grid = {2, 1, 1},
