@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "lang/index.h"
+#include "lang/load.h"
 #include "lang/magic.h"
 #include "runtime/memory.h"
 
@@ -244,9 +245,10 @@ static size_t line_start(const struct lg_completing *c)
 /* Below the first line of a cell of another language: CUDA C has its words. True when the cell is one. */
 static bool complete_foreign(struct lg_completing *c)
 {
-    const char *line_end = memchr(c->code, '\n', c->length);
-    if (!line_end || c->length < 2 || memcmp(c->code, "%%", 2) != 0) return false;
-    const char *name = c->code + 2;
+    const size_t blanks = lg_blanks_before_magic(c->code, c->length);
+    const char *sign = c->code + blanks, *line_end = memchr(sign, '\n', c->length - blanks);
+    if (!line_end || c->length - blanks < 2 || memcmp(sign, "%%", 2) != 0) return false;
+    const char *name = sign + 2;
     const struct lg_magic *m = lg_magic_find(name, strcspn(name, " \t\r\n"));
     if (!m || m->argument == LG_TAKES_CODE) return false;
     if (strcmp(m->name, "cuda") == 0) lg_complete_cuda(c, (size_t)(line_end + 1 - c->code));

@@ -5,6 +5,7 @@
 #include "lang/closest.h"
 #include "lang/hint.h"
 #include "lang/lang.h"
+#include "lang/load.h"
 #include "lang/lookup.h"
 #include "lang/session_state.h"
 
@@ -204,7 +205,8 @@ static bool makes_kernel(const char *text, size_t length, const char *name)
 static enum setting setting_of(const char *text, size_t length, const char *name)
 {
     static const char cuda[] = "%%cuda";
-    if (strncmp(text, cuda, sizeof cuda - 1) == 0) return makes_kernel(text, length, name) ? SETS_VALUE : SETS_NOTHING;
+    if (strncmp(text + lg_blanks_before_magic(text, length), cuda, sizeof cuda - 1) == 0)
+        return makes_kernel(text, length, name) ? SETS_VALUE : SETS_NOTHING;
     struct lg_lexer x;
     struct lg_token t, to, before = {0};
     size_t n = strlen(name);

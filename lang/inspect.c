@@ -11,6 +11,7 @@
 #include "lang/card.h"
 #include "lang/cuda.h"
 #include "lang/lazy.h"
+#include "lang/load.h"
 #include "lang/lookup.h"
 #include "lang/magic.h"
 
@@ -346,8 +347,8 @@ static bool put_cuda_word(const char *code, size_t from, size_t to, size_t curso
 bool lg_inspect_text(lua_State *L, const char *code, size_t length, size_t cursor, const struct lg_known *known)
 {
     if (cursor > length) cursor = length;
-    size_t first_line = strcspn(code, "\n");
-    if (length > 6 && memcmp(code, "%%cuda", 6) == 0 && cursor > first_line)
+    const size_t blanks = lg_blanks_before_magic(code, length), first_line = blanks + strcspn(code + blanks, "\n");
+    if (length - blanks > 6 && memcmp(code + blanks, "%%cuda", 6) == 0 && cursor > first_line)
         return put_cuda_word(code, first_line, length, cursor, known->text);
     if (length && *code == '%' && put_magic(code, strcspn(code, " \t\r\n"), known->text)) return true;
     struct lg_buffer *keeper = lg_push_buffer(L); /* the tokens, released by Lua */

@@ -420,7 +420,7 @@ TEST(a_cell_that_did_not_come_to_set_a_variable_is_named)
     fails("one, two = error('no')");
     fails("two()");
     CHECK_HAS(hint_of(), "cell 10 sets two");
-    fails("%%cuda\n#if 1\n__device__ int helper(int i) { return i; }\n__global__ void kernel() { none(); }\n");
+    fails("\n%%cuda\n#if 1\n__device__ int helper(int i) { return i; }\n__global__ void kernel() { none(); }\n");
     fails("kernel(1, 1)()");
     CHECK_HAS(hint_of(), "cell 12 sets kernel");
     fails("helper(1)");

@@ -369,6 +369,8 @@ TEST(completion_of_cuda)
     CHECK_STR(complete("gpu.kernel [[ \"__syncw", NULL), "");
     CHECK_STR(complete("%%cuda\n__syncw", &from), "__syncwarp");
     CHECK_INT(from, strlen("%%cuda\n"));
+    CHECK_STR(complete("\n%%cuda\n__syncw", &from), "__syncwarp");
+    CHECK_INT(from, strlen("\n%%cuda\n"));
     CHECK_STR(complete("%%bash\nprin", NULL), "");
     CHECK_STR(complete("%%time\nprin", NULL), "print");
 }
@@ -393,6 +395,7 @@ TEST(inspection)
     run("x = 5\n-- Adds one.\n-- Really.\nlocal function add_one(n, ...)\n  return n + 1\nend\narr = gpu.zeros(2, 3)");
     CHECK_HAS(inspect("gpu.linspace", 0), "gpu.linspace(start, stop");
     CHECK_HAS(inspect("gpu.linspace(0, ", 0), "gpu.linspace(start, stop");
+    CHECK_HAS(inspect("\n%%cuda\n__syncthreads", 0), "of CUDA C");
     CHECK_HAS(inspect("gpu.linspace", 0), "\n\nExample:\n    local x");
     struct lg_bundle both;
     CHECK(lg_session_inspect(session, "gpu.where", 9, 9, 0, &both) && both.count == 2);
