@@ -18,7 +18,6 @@
 #define MOST_TAKEN        1024              /* blocks at once */
 #define MAX_DELAYS        64                /* times that a block may wait for others after one of them faulted */
 #define MOST_BYTES        ((size_t)1 << 30) /* of blocks beyond those that are resident */
-#define VAIN_TIMES        4                 /* that each block is put aside and nothing has changed */
 #define VAIN_ROUNDS       4 /* that all blocks look in vain for what others do, until more are resident */
 
 /* The code is for 32 lanes, and the kernel one that lets them repeat others. */
@@ -343,48 +342,12 @@ static struct worker *take_waiting(struct run *r)
     return first;
 }
 
-/* With the lock held. */
-static void note_change(struct run *r)
-{
-    r->changes++;
-    atomic_store_explicit(&r->in_vain, 0, memory_order_relaxed);
-}
-
-/* With the lock held: has anything changed in a block since it was put aside last? Where nothing has in any, VAIN_TIMES
- * in a row, lanes wait for others of their warp. */
-static void note_changes(struct run *r, struct worker *k)
-{
-    bool changed = !k->looks;
-    for (uint32_t rank = 0; rank < k->own.size; rank++) {
-        changed |= k->own.members[rank]->changed;
-        k->own.members[rank]->changed = false;
-    }
-    if (changed) {
-        note_change(r);
-        return;
-    }
-    if (k->vain_since != r->changes) k->vain_rounds = 0;
-    k->vain_since = r->changes;
-    if (++k->vain_rounds != VAIN_TIMES) return;
-    int in_vain = 1 + atomic_fetch_add_explicit(&r->in_vain, 1, memory_order_relaxed);
-    if (in_vain == r->worker_count - r->idle_count) simt_go_apart(r);
-}
-
-/* A block has ended, which others may have waited for. */
-static void note_end(struct run *r)
-{
-    if (!atomic_load_explicit(&r->in_vain, memory_order_relaxed)) return;
-    pthread_mutex_lock(r->lock);
-    note_change(r);
-    pthread_mutex_unlock(r->lock);
-}
-
 /* Returns how many wait. */
 static int put_aside(struct thread *t, struct worker *k)
 {
     struct run *r = t->run;
     pthread_mutex_lock(r->lock);
-    note_changes(r, k);
+    simt_note_changes(k);
     r->ended += k->live != k->live_then;
     k->live_then = k->live;
     if (r->ended != t->ended) t->looks = 0;
@@ -456,7 +419,7 @@ static void run_blocks(void *context, size_t begin, size_t end, int index)
         if (outcome == BLOCK_WAITS) simt_cluster_abandon(k);
         if (outcome == BLOCK_STOPPED) report(r, &k->fault, k->turn_index);
         t.vain = t.looks = 0;
-        note_end(r);
+        simt_note_end(r);
         k = start_block(&t, k);
     }
 }

@@ -51,7 +51,6 @@
 #define TURNS           64          /* slices of each of its warps before a block lets others run */
 #define ZONE_BLOCKS     64          /* of generated code in which lanes part, with that where they meet */
 #define SHORT_SLICE     (SLICE / 8) /* of a warp that looked in vain in its last one */
-#define SLICES_ALIKE    64          /* of a warp in a row: the time is looked at */
 #define LOOKS           4 /* the same for slices that went into looking, once in each round of a loop with barriers */
 
 struct frame {
@@ -366,14 +365,21 @@ struct run { /* one launch */
     struct output output;
 };
 
-static inline bool simt_goes_apart(struct run *r)
+/* Lanes that wait for others of their warp: apart.c. */
+static inline bool simt_goes_apart(const struct run *r)
 {
     return atomic_load_explicit(&r->apart, memory_order_relaxed);
 }
-static inline void simt_go_apart(struct run *r)
+/* Most of the slice went into looking at what others may change. */
+static inline bool simt_looked(const struct warp *w)
 {
-    atomic_store_explicit(&r->apart, true, memory_order_relaxed);
+    return w->waited > w->slice / 2;
 }
+void simt_slice_ends(struct warp *w);
+/* Of a launch that goes apart: lanes leave a loop by not taking this branch, the last split of the warp. */
+void simt_leave_first(struct warp *w, const struct insn *i);
+void simt_note_changes(struct worker *k); /* it is put aside; with the run's lock held */
+void simt_note_end(struct run *r);        /* of a block, which others may have waited for */
 
 /* For generated code, where all lanes of a warp meet and worker->quiet.meets says that this is all: what the observer
  * keeps of the block has the new time in these places, and for warp 0, behind which the others' follow, in those. */

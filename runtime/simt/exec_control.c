@@ -95,10 +95,7 @@ enum event simt_op_bra(char *R, const struct insn *i, uint32_t m, struct warp *w
     w->splits[w->current].pc = i->target;
     if (i->target > w->pc) return EV_SCHEDULE;
     w->budget--;
-    if (w->waited && simt_goes_apart(w->worker->run)) {
-        w->current = w->split_count - 1; /* those that have what the others look for: as the holder of a lock */
-        w->forced = true;
-    }
+    if (simt_goes_apart(w->worker->run)) simt_leave_first(w, i);
     return EV_SCHEDULE;
 }
 

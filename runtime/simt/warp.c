@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "runtime/host.h"
 #include "runtime/interrupt.h"
 #include "runtime/memory.h"
 #include "runtime/simt/exec.h"
@@ -153,43 +152,6 @@ static bool may_go_on(struct warp *w)
     return atomic_load_explicit(&k->run->fault_block, memory_order_relaxed) >= k->turn_index;
 }
 
-/* ---- lanes that wait for others ----
- * Lanes that have left a loop wait at its end for those that are still in it, which may be waiting for what others will
- * do: they go on together, as on a GPU, and a reduction of the warp behind the loop finds them all. Those in the loop
- * may also wait for what these lanes will do, as for a lock that one of them has. Then they go on alone: once nothing
- * has changed in any block that is resident (exec.c), or in this warp for so long that others may be computing without
- * end. */
-#define LONG_ALIKE         INT64_C(1000000000)  /* nanoseconds */
-#define LONG_ALIKE_WATCHED INT64_C(10000000000) /* of launches that are checked, which go on as much slower */
-static bool looked_around(const struct warp *w)
-{
-    return w->waited > w->slice / 2;
-}
-
-static void end_slice(struct warp *w)
-{
-    bool alike = w->alike.mask == w->mask && w->alike.splits == w->split_count;
-    w->sliced = true;
-    w->alike.vain = alike && looked_around(w);
-    w->alike.slices = alike ? w->alike.slices + 1 : 0;
-    w->alike.mask = w->mask;
-    w->alike.splits = w->split_count;
-    if (w->split_count == 1 || !w->alike.slices || w->alike.slices % SLICES_ALIKE) return;
-    int64_t now = rt_now_ns(), most = w->worker->observer ? LONG_ALIKE_WATCHED : LONG_ALIKE;
-    if (w->alike.slices == SLICES_ALIKE)
-        w->alike.since = now;
-    else if (now - w->alike.since > most)
-        simt_go_apart(w->worker->run);
-}
-
-/* Does the split that waited longest go on? */
-static bool go_apart(struct warp *w)
-{
-    bool may = w->sliced && (w->split_count == 1 || simt_goes_apart(w->worker->run));
-    w->sliced = false;
-    return may;
-}
-
 #define MISFITS 16 /* after so many the warp stays in the interpreter for the rest of the block */
 
 /* Runs generated code from where the split stands, if there is some and all lanes are there. EV_NEXT: the interpreter
@@ -214,6 +176,40 @@ static enum event run_generated(struct warp *w, struct split *s)
     case JIT_FAULT: break;
     }
     return EV_FAULT;
+}
+
+/* Does the split that waited longest go on? */
+static bool is_fair(struct warp *w)
+{
+    bool fair = w->sliced && (w->split_count == 1 || simt_goes_apart(w->worker->run));
+    w->sliced = false;
+    return fair;
+}
+
+/* Who has what others look for, and all warps of the launch, should get to where it gives that back. */
+static bool may_overdraw(const struct warp *w)
+{
+    return w->forced && w->budget > -SHORT_SLICE && simt_goes_apart(w->worker->run);
+}
+
+#define GENERATED_APART (4 * SPIN_COST) /* of the budget */
+
+/* Generated code keeps in their loop lanes that look for what others have, which wait at its end: these go on soon. */
+static enum event run_generated_apart(struct warp *w, struct split *s)
+{
+    int kept = w->budget > GENERATED_APART ? w->budget - GENERATED_APART : 0;
+    w->budget -= kept;
+    enum event ev = run_generated(w, s);
+    w->budget += kept;
+    if (ev != EV_SCHEDULE || w->split_count == 1) return ev;
+    int last = -1;
+    for (uint32_t k = 0; k < w->split_count; k++)
+        if (w->splits[k].state == SPLIT_RUN && (last < 0 || runs_before(&w->splits[last], &w->splits[k])))
+            last = (int)k;
+    if (last < 0) return ev;
+    w->current = (uint32_t)last;
+    w->forced = true;
+    return ev;
 }
 
 static bool looks_at(const struct simt_observer *o, uint32_t pc)
@@ -275,25 +271,25 @@ static inline __attribute__((always_inline)) enum outcome run_splits(struct warp
 {
     w->budget = w->slice = w->sliced && w->alike.vain ? SHORT_SLICE : SLICE;
     w->waited = 0;
-    if (!choose(w, go_apart(w))) return w->alive ? WARP_BLOCKED : WARP_DONE;
+    if (!choose(w, is_fair(w))) return w->alive ? WARP_BLOCKED : WARP_DONE;
     for (;;) {
         struct split *s = &w->splits[w->current];
         enum event ev = EV_NEXT;
         bool generated =
             s->mask == FULL && w->generated && !w->forced && w->misfits < MISFITS && s->frame == w->entry_frame;
         if (watched) generated = generated && !w->closely;
-        if (generated) ev = run_generated(w, s);
+        if (generated) ev = simt_goes_apart(w->worker->run) ? run_generated_apart(w, s) : run_generated(w, s);
         uint32_t pc = s->pc;
         if (ev == EV_NEXT) pc = interpret(w, s, pc, generated, &ev, watched, repeats);
         if (ev == EV_FAULT) return WARP_FAULT;
         if (!w->alive) return WARP_DONE;
         if (ev != EV_SCHEDULE || pc >= w->stop) s->pc = pc;
-        if (w->budget > 0) {
+        if (w->budget > 0 || may_overdraw(w)) {
             if (!choose(w, false)) return w->alive ? WARP_BLOCKED : WARP_DONE;
-            continue;
+            if (w->budget > 0 || w->forced) continue;
         }
         if (!may_go_on(w)) return WARP_FAULT;
-        end_slice(w);
+        simt_slice_ends(w);
         return WARP_SLICE;
     }
 }
@@ -449,7 +445,7 @@ static enum block_outcome run_warps(struct worker *k, enum outcome (*run)(struct
         bool ran = w->clock != before, sliced = outcome == WARP_SLICE;
         if (sliced) simt_tally_settle(k);
         blocked = ran ? 0 : blocked + 1;
-        waiting = ran && !(sliced && looked_around(w)) ? 0 : waiting + 1;
+        waiting = ran && !(sliced && simt_looked(w)) ? 0 : waiting + 1;
         k->changed |= ran && !(sliced && w->alike.vain);
         if (ran) spent += 1 + w->slice - w->budget;
         if (ran && !sliced) looked += w->waited;

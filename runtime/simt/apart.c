@@ -1,0 +1,89 @@
+/* Lanes that have left a loop wait at its end for those that are still in it, which may be waiting for what other warps
+ * will do: they go on together, as on a GPU, and a reduction of the warp behind the loop finds them all. Those in the
+ * loop may also wait for what these lanes will do, as for a lock that one of them has. Then they go on alone: once
+ * nothing has changed in any block that is resident, or in this warp for so long that others may be computing without
+ * end. From then on lanes of that launch leave such loops first, so that a lock goes from lane to lane. */
+#include "runtime/host.h"
+#include "runtime/simt/exec.h"
+
+#define SLICES_ALIKE       64                   /* of a warp in a row: the time is looked at */
+#define LONG_ALIKE         INT64_C(1000000000)  /* nanoseconds */
+#define LONG_ALIKE_WATCHED INT64_C(10000000000) /* of launches that are checked, which go on as much slower */
+#define VAIN_TIMES         2  /* that a block is put aside in vain: it has looked behind the last change */
+#define LONGEST_WAIT       64 /* instructions of a loop that waits */
+
+static void go_apart(struct run *r)
+{
+    atomic_store_explicit(&r->apart, true, memory_order_relaxed);
+}
+
+/* ---- warps ---- */
+void simt_slice_ends(struct warp *w)
+{
+    bool alike = w->alike.mask == w->mask && w->alike.splits == w->split_count;
+    w->sliced = true;
+    w->alike.vain = alike && simt_looked(w);
+    w->alike.slices = alike ? w->alike.slices + 1 : 0;
+    w->alike.mask = w->mask;
+    w->alike.splits = w->split_count;
+    if (w->split_count == 1 || !w->alike.slices || w->alike.slices % SLICES_ALIKE) return;
+    int64_t now = rt_now_ns(), most = w->worker->observer ? LONG_ALIKE_WATCHED : LONG_ALIKE;
+    if (w->alike.slices == SLICES_ALIKE)
+        w->alike.since = now;
+    else if (now - w->alike.since > most)
+        go_apart(w->worker->run);
+}
+
+/* Does the loop that ends with this branch look at what other threads may change? */
+static bool may_wait(const struct warp *w, const struct insn *i)
+{
+    bool looks = false;
+    uint32_t end = w->pc - i->target < LONGEST_WAIT ? w->pc : i->target + LONGEST_WAIT;
+    for (const struct insn *k = &w->code[i->target]; k < &w->code[end] && !looks; k++)
+        looks = k->memory == MEMORY_ATOMIC || (k->memory == MEMORY_LOAD && k->flags & F_SPIN);
+    return looks;
+}
+
+void simt_leave_first(struct warp *w, const struct insn *i)
+{
+    if (!may_wait(w, i)) return;
+    w->current = w->split_count - 1;
+    w->forced = true;
+}
+
+/* ---- blocks ---- */
+/* With the lock held. */
+static void note_change(struct run *r)
+{
+    r->changes++;
+    atomic_store_explicit(&r->in_vain, 0, memory_order_relaxed);
+}
+
+/* Has anything changed in a block since it was put aside last? Where nothing has in any, lanes wait for others of their
+ * warp. */
+void simt_note_changes(struct worker *k)
+{
+    struct run *r = k->run;
+    bool changed = !k->looks;
+    for (uint32_t rank = 0; rank < k->own.size; rank++) {
+        changed |= k->own.members[rank]->changed;
+        k->own.members[rank]->changed = false;
+    }
+    if (changed) {
+        note_change(r);
+        return;
+    }
+    if (k->vain_since != r->changes) k->vain_rounds = 0;
+    k->vain_since = r->changes;
+    if (++k->vain_rounds != VAIN_TIMES) return;
+    int in_vain = 1 + atomic_fetch_add_explicit(&r->in_vain, 1, memory_order_relaxed);
+    if (in_vain == r->worker_count - r->idle_count) go_apart(r);
+}
+
+void simt_note_end(struct run *r)
+{
+    if (!atomic_load_explicit(&r->in_vain, memory_order_relaxed)) return;
+    pthread_mutex_lock(r->lock);
+    note_change(r);
+    pthread_mutex_unlock(r->lock);
+}
