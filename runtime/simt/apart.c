@@ -22,7 +22,7 @@ void simt_slice_ends(struct warp *w)
 {
     bool alike = w->alike.mask == w->mask && w->alike.splits == w->split_count;
     w->sliced = true;
-    w->alike.vain = alike && simt_looked(w);
+    w->alike.vain = alike && w->looked > w->slice / 2;
     w->alike.slices = alike ? w->alike.slices + 1 : 0;
     w->alike.mask = w->mask;
     w->alike.splits = w->split_count;
@@ -64,7 +64,7 @@ static void note_change(struct run *r)
 void simt_note_changes(struct worker *k)
 {
     struct run *r = k->run;
-    bool changed = !k->looks;
+    bool changed = false;
     for (uint32_t rank = 0; rank < k->own.size; rank++) {
         changed |= k->own.members[rank]->changed;
         k->own.members[rank]->changed = false;

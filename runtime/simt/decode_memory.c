@@ -260,7 +260,6 @@ bool simt_decode_memory(struct decoder *d, const struct shape *s)
         (!store && !protect_base(d, &x, slots)))
         return false;
     if (x.entry_param && store) return simt_decode_fail(d, RT_COMPILE, "a kernel's parameters cannot be written");
-    if (!store && x.flags & F_SPIN && !simt_emit(d, simt_op_yield)) return false;
     for (uint32_t k = 0, n; k < x.count; k += n) {
         uint32_t bytes = wanted_bytes(d, &x, k);
         n = whole_elements(d, &x, k);

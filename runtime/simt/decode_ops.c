@@ -337,9 +337,7 @@ static bool decode_trap(struct decoder *d, const struct shape *s)
 static bool decode_nanosleep(struct decoder *d, const struct shape *s)
 {
     (void)s;
-    struct insn *i = simt_emit(d, simt_op_yield);
-    if (i) i->mode = YIELD_SLEEPS;
-    return simt_guard(d, i);
+    return emit_simple(d, simt_op_yield);
 }
 /* Nothing looks at a policy. */
 static bool decode_createpolicy(struct decoder *d, const struct shape *s)

@@ -41,8 +41,7 @@
 #define RECURSIVE_LOCAL 32768  /* bytes a thread for programs whose depth of calls is not known */
 #define ALLOCA_LOCAL    8192   /* bytes a thread at the end of local memory, for programs that call alloca */
 #define SLICE           2048   /* jumps back before a warp or split yields */
-#define SPIN_COST       24     /* what an atomic or a fence adds to a jump's cost: such loops wait for others */
-#define LOAD_COST       8      /* and a volatile load */
+#define SPIN_COST       24     /* what an atomic or volatile access adds to a jump's cost: such loops wait for others */
 #define WAIT_COST       (SLICE / 8) /* of what only waits, as a sleep */
 #define LOOK_COST       (SLICE / 2) /* under checks, a look at what is as it was */
 #define LOADS_AHEAD     4           /* times four loads that are done at once */
@@ -133,7 +132,8 @@ struct warp {
         bool vain;                     /* in the last of which it looked for what did not come */
         int64_t since;                 /* in nanoseconds, SLICES_ALIKE after the first */
     } alike;
-    int waited; /* so much of the slice's budget went into looking at what others may change */
+    int waited; /* so much of the slice's budget went into looking at what other blocks may change */
+    int looked; /* or other threads of this one */
     uint32_t local_base;
     char *local; /* host memory: lane l's local memory is local + l * worker->local_bytes */
     char *shared;
@@ -370,11 +370,6 @@ static inline bool simt_goes_apart(const struct run *r)
 {
     return atomic_load_explicit(&r->apart, memory_order_relaxed);
 }
-/* Most of the slice went into looking at what others may change. */
-static inline bool simt_looked(const struct warp *w)
-{
-    return w->waited > w->slice / 2;
-}
 void simt_slice_ends(struct warp *w);
 /* Of a launch that goes apart: lanes leave a loop by not taking this branch, the last split of the warp. */
 void simt_leave_first(struct warp *w, const struct insn *i);
@@ -544,6 +539,7 @@ static inline void simt_waits(struct warp *w, int cost)
 {
     w->budget -= cost;
     w->waited += cost;
+    w->looked += cost;
 }
 static inline uint32_t lane_count(uint32_t m)
 {

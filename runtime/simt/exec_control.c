@@ -172,11 +172,12 @@ enum event simt_op_fence(char *R, const struct insn *i, uint32_t m, struct warp 
     return EV_NEXT;
 }
 
-/* nanosleep, and before volatile loads: who does so may wait for someone. */
+/* nanosleep: whoever sleeps waits for someone. */
 enum event simt_op_yield(char *R, const struct insn *i, uint32_t m, struct warp *w)
 {
     (void)R;
+    (void)i;
     (void)m;
-    simt_waits(w, i->mode == YIELD_SLEEPS ? WAIT_COST : LOAD_COST);
+    simt_waits(w, WAIT_COST);
     return EV_NEXT;
 }

@@ -465,7 +465,6 @@ enum event simt_op_rank_of_shared(char *R, const struct insn *i, uint32_t m, str
 enum event simt_op_trap(char *R, const struct insn *i, uint32_t m, struct warp *w);
 enum event simt_op_nop(char *R, const struct insn *i, uint32_t m, struct warp *w);
 enum event simt_op_fence(char *R, const struct insn *i, uint32_t m, struct warp *w);
-enum { YIELD_LOOKS, YIELD_SLEEPS }; /* its mode */
 enum event simt_op_yield(char *R, const struct insn *i, uint32_t m, struct warp *w);
 enum event simt_op_special(char *R, const struct insn *i, uint32_t m, struct warp *w);
 enum event simt_op_local_address(char *R, const struct insn *i, uint32_t m, struct warp *w);

@@ -200,8 +200,9 @@ static inline __attribute__((always_inline)) void move_whole(void *to, const voi
         const uint32_t *slots = n == 1 ? &i->d : w->worker->program->extra + i->extra;                                 \
         const bool whole = (i->flags & F_SPIN) && n > 1 && bytes <= 16;                                                \
         if (i->flags & F_SPIN) simt_tally_settle(w->worker);                                                           \
-        if ((i->flags & F_SPIN) && (STORE || SPACE == PTX_SHARED)) w->budget -= SPIN_COST;                             \
-        if ((i->flags & F_SPIN) && !STORE && SPACE != PTX_SHARED) simt_waits(w, SPIN_COST);                            \
+        if (i->flags & F_SPIN) w->budget -= SPIN_COST;                                                                 \
+        if ((i->flags & F_SPIN) && !STORE) w->looked += SPIN_COST;                                                     \
+        if ((i->flags & F_SPIN) && !STORE && SPACE != PTX_SHARED) w->waited += SPIN_COST;                              \
         EACH_LANE(l, m)                                                                                                \
         {                                                                                                              \
             uint64_t address =                                                                                         \

@@ -270,7 +270,7 @@ static inline __attribute__((always_inline)) uint32_t interpret(struct warp *w, 
 static inline __attribute__((always_inline)) enum outcome run_splits(struct warp *w, bool watched, bool repeats)
 {
     w->budget = w->slice = w->sliced && w->alike.vain ? SHORT_SLICE : SLICE;
-    w->waited = 0;
+    w->waited = w->looked = 0;
     if (!choose(w, is_fair(w))) return w->alive ? WARP_BLOCKED : WARP_DONE;
     for (;;) {
         struct split *s = &w->splits[w->current];
@@ -445,7 +445,7 @@ static enum block_outcome run_warps(struct worker *k, enum outcome (*run)(struct
         bool ran = w->clock != before, sliced = outcome == WARP_SLICE;
         if (sliced) simt_tally_settle(k);
         blocked = ran ? 0 : blocked + 1;
-        waiting = ran && !(sliced && simt_looked(w)) ? 0 : waiting + 1;
+        waiting = ran && !(sliced && (w->waited > w->slice / 2 || w->alike.vain)) ? 0 : waiting + 1;
         k->changed |= ran && !(sliced && w->alike.vain);
         if (ran) spent += 1 + w->slice - w->budget;
         if (ran && !sliced) looked += w->waited;

@@ -55,6 +55,16 @@ __global__ void chain(volatile int *ready, int *order, int *next) {  // each lan
   __threadfence();
   ready[i] = 1;
 }
+__global__ void chain_shared(int *looks) {
+  __shared__ volatile int next;
+  int lane = threadIdx.x, n = 0;
+  if (lane == 0) next = 0;
+  __syncthreads();
+  while (next != lane) n++;
+  __threadfence_block();
+  next = lane + 1;
+  looks[lane] = n;
+}
 __device__ int look(const int *p) {  // no wait that could be told from a computation
   int v;
   asm volatile("ld.global.cg.s32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
@@ -105,6 +115,13 @@ t.test("lanes that wait for the one before them", function()
   local ready, order, next = zeros(5 * 32), zeros(5 * 32), zeros(5)
   k.chain(5, 32)(ready, order, next)
   t.eq((order:reshape(5, 32) - gpu.range(0, 31)):abs():max(), 0)
+end)
+
+t.test("the same through shared memory, soon", function()
+  local looks = zeros(32)
+  k.chain_shared(1, 32)(looks)
+  t.eq(looks[1], 0)
+  assert(looks:min() >= 0 and looks:max() < 20000, "so often looked lane 31: " .. looks[32])
 end)
 
 t.test("a lock beside a warp that reads without end", function()
