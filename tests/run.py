@@ -82,7 +82,7 @@ THREADS = {
              "test_study", "test_simt_tally", "test_simt_masked"],
     "driver": ["test_clusters", "test_contexts", "test_launches", "test_memory", "test_queue"],
     "lua": ["profile", "trace", "reduce", "sums", "rows", "convert", "ops", "narrow"],
-    "simt": ["atomics", "cluster", "cooperative", "grid", "printf", "reduction", "resident", "scan", "scattered", "scopes",
+    "simt": ["apart", "atomics", "cluster", "cooperative", "grid", "printf", "reduction", "resident", "scan", "scattered", "scopes",
              "stretches", "updated", "warps"],
     "checked": ["cluster", "graph", "grid", "reduction", "scan", "sort"],
 }

@@ -470,7 +470,8 @@ static void join_by_copy(struct simt_check *c, struct seen_set **to, struct seen
     uint32_t n = collect(*to, was), m = collect(more, new), count = simt_items_merge(was, n, new, m, both);
     if (n + m > MOST_SMALL && count > later(n, m)) atomic_fetch_add(&c->seen_apart, 1);
     if (count == n && !memcmp(both, was, n * sizeof *was)) return;
-    const bool all = is_list(more, SIZE_MAX) && count == m && !memcmp(both, new, m * sizeof *new);
+    const bool near = is_list(more, SIZE_MAX) || link_of(more)->depth <= 1; /* as many ask it */
+    const bool all = near && count == m && !memcmp(both, new, m * sizeof *new);
     if (all) simt_seen_hold(to, more);
     struct link *k = all ? NULL : new_link(c, count, NULL, NULL);
     if (!k) return;
