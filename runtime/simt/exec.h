@@ -6,7 +6,7 @@
  *
  * A warp is a set of splits: lanes that share pc and frame. The deepest, then lowest pc runs first, and splits that
  * meet merge. So lanes wait where a loop ends for those that are still in it, as on a GPU. When nothing else in the
- * launch changes, lanes may be waiting for each other: then the split that waited longest goes on (go_apart).
+ * launch changes, lanes may be waiting for each other: then the split that waited longest goes on (apart.c).
  *
  * A host thread runs a block to its end, unless all its warps only wait for what other blocks do, or it has run for
  * long: then it puts the block aside and starts or resumes another, so that blocks that are resident at once make
