@@ -535,11 +535,15 @@ enum narrow_format { NARROW_E4M3, NARROW_E5M2, NARROW_E2M3, NARROW_E3M2, NARROW_
 float simt_narrow_to(enum narrow_format f, uint8_t code);
 
 /* The instruction at hand looks at what other threads may change, and so may be what a loop waits for. */
+static inline void simt_looks(struct warp *w, int cost)
+{
+    w->waited += cost;
+    w->looked += cost;
+}
 static inline void simt_waits(struct warp *w, int cost)
 {
     w->budget -= cost;
-    w->waited += cost;
-    w->looked += cost;
+    simt_looks(w, cost);
 }
 static inline uint32_t lane_count(uint32_t m)
 {

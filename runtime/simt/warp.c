@@ -340,7 +340,7 @@ bool simt_warp_start(struct warp *w)
     w->current = 0;
     w->split_count = 1;
     w->forced = w->sliced = false;
-    w->alike.slices = 0;
+    w->alike.mask = 0; /* its first slice is like none before */
     w->pc = w->entry_frame->function->start;
     w->entry_frame->lanes = w->exists;
     w->resume = NULL;
