@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 #include "runtime/simt/exec.h"
+#include "runtime/simt/rounded.h"
 
 static bool is_float(enum ptx_type t)
 {

@@ -2,6 +2,7 @@
  * touched in pieces of 16 bytes, whose alignment all of them ask for. */
 #include <string.h>
 #include "runtime/simt/matrix.h"
+#include "runtime/simt/rounded.h"
 #include "runtime/simt/tensor_map.h"
 
 #define OP(name)  static enum event name(char *R, const struct insn *i, uint32_t m, struct warp *w)

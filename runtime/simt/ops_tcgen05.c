@@ -3,6 +3,7 @@
  * them. What is allocated and was not written yet is all ones, which is no number in any format. */
 #include <string.h>
 #include "runtime/memory.h"
+#include "runtime/simt/rounded.h"
 #include "runtime/simt/tcgen05.h"
 
 #define OP(name) static enum event name(char *R, const struct insn *i, uint32_t m, struct warp *w)

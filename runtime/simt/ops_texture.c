@@ -6,6 +6,7 @@
 #include <string.h>
 #include "runtime/simt/exec.h"
 #include "runtime/simt/ops_texture.h"
+#include "runtime/simt/rounded.h"
 
 /* program->extra of such an instruction: what it writes or stores, then the coordinates. */
 static const uint32_t *slots_of(const struct warp *w, const struct insn *i)

@@ -1,7 +1,7 @@
 /* Rounding of doubles to the narrow formats f16 and bf16, in every rounding mode, and back. */
 #include <math.h>
 #include <string.h>
-#include "runtime/simt/exec.h"
+#include "runtime/simt/rounded.h"
 
 /* x, which is not negative, in units of the format's last place at x, rounded to an integer. */
 static double round_units(double units, bool negative, uint32_t flags)

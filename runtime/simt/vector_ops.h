@@ -6,6 +6,7 @@
 #include <string.h>
 #include "runtime/simt/matrix.h"
 #include "runtime/simt/power.h"
+#include "runtime/simt/rounded.h"
 #include "runtime/simt/tally.h"
 #include "runtime/simt/tcgen05.h"
 #ifdef __AVX2__
