@@ -34,6 +34,7 @@ static uint16_t half_op(int mode, bool brain, uint16_t x, uint16_t y)
 static uint64_t apply(const struct insn *i, uint64_t old, uint64_t b, uint64_t c)
 {
     enum ptx_type t = (enum ptx_type)i->type;
+    if (i->mode == AT_CAS) return old == b ? c : old; /* the most common by far */
     bool is_signed = t == PTX_S32 || t == PTX_S64, wide = i->size == 8;
     bool less = is_signed ? (wide ? (int64_t)old < (int64_t)b : (int32_t)old < (int32_t)b) : old < b;
     bool halves = t >= PTX_F16 && t <= PTX_BF16X2, two = t == PTX_F16X2 || t == PTX_BF16X2;
@@ -48,7 +49,6 @@ static uint64_t apply(const struct insn *i, uint64_t old, uint64_t b, uint64_t c
         if (t == PTX_F64) return double_bits(as_double(old) + as_double(b));
         return old + b;
     case AT_EXCH: return b;
-    case AT_CAS: return old == b ? c : old;
     case AT_MIN: return less ? old : b;
     case AT_MAX: return less ? b : old;
     case AT_AND: return old & b;
@@ -59,14 +59,59 @@ static uint64_t apply(const struct insn *i, uint64_t old, uint64_t b, uint64_t c
     }
 }
 
+static uint64_t operand(char *R, uint32_t slot, uint32_t lane, uint32_t size)
+{
+    return size == 8 ? u64_at(R, slot)[lane] : u32_at(R, slot)[lane];
+}
+static void set_result(char *R, const struct insn *i, uint32_t lane, uint64_t old)
+{
+    if (i->size == 8)
+        u64_at(R, i->d)[lane] = old;
+    else
+        u32_at(R, i->d)[lane] = (uint32_t)old;
+}
+/* The new value that a lane gives a cell which has this one. */
+static uint64_t next_value(char *R, const struct insn *i, uint32_t lane, uint64_t old)
+{
+    uint64_t b = operand(R, i->b, lane, i->size), c = i->mode == AT_CAS ? operand(R, i->c, lane, i->size) : 0;
+    if (i->size == 2) b = (uint16_t)b, c = (uint16_t)c;
+    return apply(i, old, b, c);
+}
+
+/* An update that changes nothing only reads: those who wait for a lock leave its line to who holds it. A release is
+ * written in any case: whoever reads it is to see what stands before it. */
+static bool is_written(const struct insn *i, bool changes)
+{
+    return changes || i->flags & F_RELEASE;
+}
 #define CELL(bits)                                                                                                     \
     static uint64_t update##bits(const struct insn *i, void *p, uint64_t b, uint64_t c, bool *changed)                 \
     {                                                                                                                  \
-        uint##bits##_t *cell = p, old = __atomic_load_n(cell, __ATOMIC_RELAXED), now;                                  \
+        uint##bits##_t *cell = p, old = __atomic_load_n(cell, __ATOMIC_ACQUIRE), now;                                  \
         do now = (uint##bits##_t)apply(i, old, (uint##bits##_t)b, (uint##bits##_t)c);                                  \
-        while (!__atomic_compare_exchange_n(cell, &old, now, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));              \
+        while (is_written(i, now != old) &&                                                                            \
+               !__atomic_compare_exchange_n(cell, &old, now, false, __ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE));              \
         *changed |= now != old;                                                                                        \
         return old;                                                                                                    \
+    }                                                                                                                  \
+    /* All lanes of m at one cell, one after the other. */                                                             \
+    static bool together##bits(char *R, const struct insn *i, uint32_t m, void *p)                                     \
+    {                                                                                                                  \
+        uint##bits##_t *cell = p, first = __atomic_load_n(cell, __ATOMIC_ACQUIRE), now, old[SIMT_WARP];                \
+        bool changed;                                                                                                  \
+        do {                                                                                                           \
+            now = first;                                                                                               \
+            changed = false;                                                                                           \
+            EACH_LANE(l, m)                                                                                            \
+            {                                                                                                          \
+                old[l] = now;                                                                                          \
+                now = (uint##bits##_t)next_value(R, i, l, now);                                                        \
+                changed |= old[l] != now;                                                                              \
+            }                                                                                                          \
+        } while (is_written(i, now != first) &&                                                                        \
+                 !__atomic_compare_exchange_n(cell, &first, now, false, __ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE));          \
+        if (!i->extra) EACH_LANE(l, m) set_result(R, i, l, first);                                                    \
+        return changed;                                                                                                \
     }
 CELL(16)
 CELL(32)
@@ -91,11 +136,6 @@ static enum event finish(struct warp *w, const struct insn *i, bool changed)
     return EV_NEXT;
 }
 
-static uint64_t operand(char *R, uint32_t slot, uint32_t lane, uint32_t size)
-{
-    return size == 8 ? u64_at(R, slot)[lane] : u32_at(R, slot)[lane];
-}
-
 /* Where a lane's cell lies in host memory; NULL with the fault filled. */
 static inline __attribute__((always_inline)) void *find_cell(struct warp *w, const struct insn *i, uint32_t lane,
                                                              uint64_t address)
@@ -107,25 +147,33 @@ static inline __attribute__((always_inline)) void *find_cell(struct warp *w, con
     return simt_lane_address(w, i, (int)lane, space, address, i->size, true);
 }
 
+static bool at_one_address(const uint64_t *a, uint32_t m)
+{
+    const uint64_t first = a[__builtin_ctz(m)];
+    EACH_LANE(l, m) if (a[l] != first) return false;
+    return true;
+}
+static bool update_together(char *R, const struct insn *i, uint32_t m, void *p)
+{
+    return i->size == 8 ? together64(R, i, m, p) : i->size == 4 ? together32(R, i, m, p) : together16(R, i, m, p);
+}
+
 static enum event op_global(char *R, const struct insn *i, uint32_t m, struct warp *w)
 {
     const uint64_t *a = u64_at(R, i->a);
-    bool changed = false;
+    bool changed = false, together = at_one_address(a, m);
     w->budget -= SPIN_COST;
     simt_tally_settle(w->worker);
     EACH_LANE(l, m)
     {
         void *p = find_cell(w, i, l, a[l] + (uint64_t)i->imm);
         if (!p) return EV_FAULT;
+        if (together) return finish(w, i, update_together(R, i, m, p));
         uint64_t b = operand(R, i->b, l, i->size), c = i->mode == AT_CAS ? operand(R, i->c, l, i->size) : 0;
         uint64_t old = i->size == 8   ? update64(i, p, b, c, &changed)
                        : i->size == 4 ? update32(i, p, b, c, &changed)
                                       : update16(i, p, b, c, &changed);
-        if (i->extra) continue;
-        if (i->size == 8)
-            u64_at(R, i->d)[l] = old;
-        else
-            u32_at(R, i->d)[l] = (uint32_t)old;
+        if (!i->extra) set_result(R, i, l, old);
     }
     return finish(w, i, changed);
 }
@@ -140,7 +188,8 @@ static enum event op_global(char *R, const struct insn *i, uint32_t m, struct wa
         cell *d = (cell *)(void *)(R + i->d);                                                                          \
         CELL sum = 0;                                                                                                  \
         EACH_LANE(l, m) sum += b[l];                                                                                   \
-        CELL old = __atomic_fetch_add(p, sum, __ATOMIC_ACQ_REL);                                                       \
+        CELL old = is_written(i, sum != 0) ? __atomic_fetch_add(p, sum, __ATOMIC_ACQ_REL)                              \
+                                           : __atomic_load_n(p, __ATOMIC_ACQUIRE);                                     \
         if (i->extra) return;                                                                                          \
         EACH_LANE(l, m)                                                                                                \
         {                                                                                                              \
@@ -182,31 +231,51 @@ ADD_OP(simt_op_add_32, uint32_t)
 ADD_OP(simt_op_add_64, uint64_t)
 
 /* Floating point addition, which the host has no instruction for. */
-#define REAL_OP(name, CELL, REAL, as_real, real_bits)                                                                  \
+#define REAL_OP(name, CELL, as_real, real_bits)                                                                        \
+    static bool name##_together(char *R, const struct insn *i, uint32_t m, CELL *p)                                    \
+    {                                                                                                                  \
+        typedef CELL cell __attribute__((may_alias));                                                                  \
+        const cell *b = (const cell *)(const void *)(R + i->b);                                                        \
+        cell *d = (cell *)(void *)(R + i->d);                                                                          \
+        CELL old = __atomic_load_n(p, __ATOMIC_RELAXED), now;                                                          \
+        do {                                                                                                           \
+            now = old;                                                                                                 \
+            EACH_LANE(l, m) now = real_bits(as_real(now) + as_real(b[l]));                                             \
+        } while (!__atomic_compare_exchange_n(p, &old, now, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));               \
+        bool changed = now != old;                                                                                     \
+        if (i->extra) return changed;                                                                                  \
+        EACH_LANE(l, m)                                                                                                \
+        {                                                                                                              \
+            now = real_bits(as_real(old) + as_real(b[l]));                                                             \
+            d[l] = old;                                                                                                \
+            old = now;                                                                                                 \
+        }                                                                                                              \
+        return changed;                                                                                                \
+    }                                                                                                                  \
     static enum event name(char *R, const struct insn *i, uint32_t m, struct warp *w)                                  \
     {                                                                                                                  \
         typedef CELL cell __attribute__((may_alias));                                                                  \
         const uint64_t *a = u64_at(R, i->a);                                                                           \
         const cell *b = (const cell *)(const void *)(R + i->b);                                                        \
         cell *d = (cell *)(void *)(R + i->d);                                                                          \
-        bool changed = false;                                                                                          \
+        bool changed = false, together = at_one_address(a, m);                                                         \
         if (!i->extra) w->budget -= SPIN_COST;                                                                         \
         if (!i->extra || (i->flags & (F_ACQUIRE | F_RELEASE))) simt_tally_settle(w->worker);                           \
         EACH_LANE(l, m)                                                                                                \
         {                                                                                                              \
             cell *p = find_cell(w, i, l, a[l] + (uint64_t)i->imm);                                                     \
             if (!p) return EV_FAULT;                                                                                   \
+            if (together) return finish(w, i, name##_together(R, i, m, p));                                            \
             CELL old = __atomic_load_n(p, __ATOMIC_RELAXED), now;                                                      \
-            REAL more = as_real(b[l]);                                                                                 \
-            do now = real_bits(as_real(old) + more);                                                                   \
+            do now = real_bits(as_real(old) + as_real(b[l]));                                                          \
             while (!__atomic_compare_exchange_n(p, &old, now, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));             \
             changed |= now != old;                                                                                     \
             if (!i->extra) d[l] = old;                                                                                 \
         }                                                                                                              \
         return finish(w, i, changed);                                                                                  \
     }
-REAL_OP(op_add_f32, uint32_t, float, simt_as_float, simt_float_bits)
-REAL_OP(op_add_f64, uint64_t, double, as_double, double_bits)
+REAL_OP(op_add_f32, uint32_t, simt_as_float, simt_float_bits)
+REAL_OP(op_add_f64, uint64_t, as_double, double_bits)
 
 enum event simt_op_atomic_shared(char *R, const struct insn *i, uint32_t m, struct warp *w)
 {
@@ -216,14 +285,9 @@ enum event simt_op_atomic_shared(char *R, const struct insn *i, uint32_t m, stru
     {
         void *p = simt_lane_address(w, i, (int)l, PTX_SHARED, simt_window_address(a[l], i->imm), i->size, true);
         if (!p) return EV_FAULT;
-        uint64_t old = simt_bytes_at(p, i->size), now = apply(i, old, operand(R, i->b, l, i->size),
-                                                              i->mode == AT_CAS ? operand(R, i->c, l, i->size) : 0);
-        simt_set_bytes(p, i->size, now);
-        if (i->extra) continue;
-        if (i->size == 8)
-            u64_at(R, i->d)[l] = old;
-        else
-            u32_at(R, i->d)[l] = (uint32_t)old;
+        uint64_t old = simt_bytes_at(p, i->size);
+        simt_set_bytes(p, i->size, next_value(R, i, l, old));
+        if (!i->extra) set_result(R, i, l, old);
     }
     return EV_NEXT;
 }
