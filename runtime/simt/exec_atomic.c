@@ -30,27 +30,35 @@ static uint16_t half_op(int mode, bool brain, uint16_t x, uint16_t y)
     return brain ? simt_bfloat_from(r, 0) : simt_half_from(r, 0);
 }
 
-/* The new value of a cell of up to 8 bytes. */
-static uint64_t apply(const struct insn *i, uint64_t old, uint64_t b, uint64_t c)
+/* add, min and max of floats, or of two halves. */
+static uint64_t apply_to_reals(const struct insn *i, uint64_t old, uint64_t b)
 {
     enum ptx_type t = (enum ptx_type)i->type;
-    if (i->mode == AT_CAS) return old == b ? c : old; /* the most common by far */
-    bool is_signed = t == PTX_S32 || t == PTX_S64, wide = i->size == 8;
-    bool less = is_signed ? (wide ? (int64_t)old < (int64_t)b : (int32_t)old < (int32_t)b) : old < b;
-    bool halves = t >= PTX_F16 && t <= PTX_BF16X2, two = t == PTX_F16X2 || t == PTX_BF16X2;
-    if (halves && (i->mode == AT_ADD || i->mode == AT_MIN || i->mode == AT_MAX)) {
-        bool brain = t == PTX_BF16 || t == PTX_BF16X2;
-        uint32_t low = half_op(i->mode, brain, (uint16_t)old, (uint16_t)b);
-        return two ? low | (uint32_t)half_op(i->mode, brain, (uint16_t)(old >> 16), (uint16_t)(b >> 16)) << 16 : low;
-    }
+    if (t == PTX_F32) return simt_float_bits(simt_as_float((uint32_t)old) + simt_as_float((uint32_t)b));
+    if (t == PTX_F64) return double_bits(as_double(old) + as_double(b));
+    bool brain = t == PTX_BF16 || t == PTX_BF16X2, two = t == PTX_F16X2 || t == PTX_BF16X2;
+    uint32_t low = half_op(i->mode, brain, (uint16_t)old, (uint16_t)b);
+    return two ? low | (uint32_t)half_op(i->mode, brain, (uint16_t)(old >> 16), (uint16_t)(b >> 16)) << 16 : low;
+}
+static inline bool is_real(const struct insn *i)
+{
+    return i->type >= PTX_F16 && i->type <= PTX_F64;
+}
+static inline bool is_less(const struct insn *i, uint64_t x, uint64_t y)
+{
+    if (i->type == PTX_S32) return (int32_t)x < (int32_t)y;
+    return i->type == PTX_S64 ? (int64_t)x < (int64_t)y : x < y;
+}
+
+/* The new value of a cell of up to 8 bytes. */
+static inline uint64_t apply(const struct insn *i, uint64_t old, uint64_t b, uint64_t c)
+{
     switch (i->mode) {
-    case AT_ADD:
-        if (t == PTX_F32) return simt_float_bits(simt_as_float((uint32_t)old) + simt_as_float((uint32_t)b));
-        if (t == PTX_F64) return double_bits(as_double(old) + as_double(b));
-        return old + b;
+    case AT_CAS: return old == b ? c : old;
     case AT_EXCH: return b;
-    case AT_MIN: return less ? old : b;
-    case AT_MAX: return less ? b : old;
+    case AT_ADD: return is_real(i) ? apply_to_reals(i, old, b) : old + b;
+    case AT_MIN: return is_real(i) ? apply_to_reals(i, old, b) : is_less(i, old, b) ? old : b;
+    case AT_MAX: return is_real(i) ? apply_to_reals(i, old, b) : is_less(i, old, b) ? b : old;
     case AT_AND: return old & b;
     case AT_OR: return old | b;
     case AT_XOR: return old ^ b;
@@ -110,7 +118,7 @@ static bool is_written(const struct insn *i, bool changes)
             }                                                                                                          \
         } while (is_written(i, now != first) &&                                                                        \
                  !__atomic_compare_exchange_n(cell, &first, now, false, __ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE));          \
-        if (!i->extra) EACH_LANE(l, m) set_result(R, i, l, first);                                                    \
+        if (!i->extra) EACH_LANE(l, m) set_result(R, i, l, first);                                                     \
         return changed;                                                                                                \
     }
 CELL(16)
