@@ -118,7 +118,7 @@ static bool is_written(const struct insn *i, bool changes)
             }                                                                                                          \
         } while (is_written(i, now != first) &&                                                                        \
                  !__atomic_compare_exchange_n(cell, &first, now, false, __ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE));          \
-        if (!i->extra) EACH_LANE(l, m) set_result(R, i, l, first);                                                     \
+        if (!i->extra) EACH_LANE(l, m) set_result(R, i, l, old[l]);                                                    \
         return changed;                                                                                                \
     }
 CELL(16)
