@@ -16,6 +16,7 @@
 #include "kernels/special_inverse.h"
 #include "kernels/special_order.h"
 #include "kernels/special_second.h"
+#include "kernels/special_wave.h"
 #include <tgmath.h>
 
 #define make_C64(x, y)  __builtin_complex((float)(x), (float)(y))
@@ -138,6 +139,7 @@ KN_BETA_FUNCTIONS()
 KN_SECOND_FUNCTIONS()
 KN_INVERSE_FUNCTIONS()
 KN_INTEGRAL_FUNCTIONS()
+KN_WAVE_FUNCTIONS()
 KN_ORDER_FUNCTIONS()
 
 #endif

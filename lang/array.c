@@ -439,7 +439,8 @@ void lg_open_array(lua_State *L)
         lg_polynomial_functions, lg_filter_functions,   lg_normalize_functions,    lg_signal_functions,
         lg_spectrum_functions,   lg_sample_functions,   lg_attention_functions,    lg_peaks_functions,
         lg_smooth_functions,     lg_resample_functions, lg_response_functions,     lg_waves_functions,
-        lg_design_functions,     lg_distance_functions, lg_printoptions_functions, lg_elliptic_functions};
+        lg_design_functions,     lg_distance_functions, lg_printoptions_functions, lg_elliptic_functions,
+        lg_harmonic_functions};
     static const struct lg_function *const methods[] = {
         lg_array_methods,   lg_shape_methods,  lg_reduce_methods, lg_describe_methods, lg_sparse_array_methods,
         lg_complex_methods, lg_dlpack_methods, lg_latex_methods,  lg_compose_methods};

@@ -290,6 +290,8 @@ static const char *const synonyms[][2] = {
     {"order_filter", "gpu.ndimage.rank_filter"}, {"iirfilter", "butter"}, {"iirdesign", "ellip"},
     {"firwin2", "firwin"}, {"freqz_zpk", "freqz"}, {"hilbert2", "hilbert"},
     {"periodogram", "gpu.welch(x, {n = #x, window = \"boxcar\"})"},    {"sici", "x:sinint() and x:cosint()"},
+    {"fresnel", "x:fresnels() and x:fresnelc()"}, {"sph_harm", "gpu.sph_harm_y(n, m, polar, azimuth)"},
+    {"assoc_legendre_p", "gpu.lpmv(m, n, x)"}, {"legendre_p", "gpu.lpmv(0, n, x)"},
     {"shichi", "(x:expi() + x:exp1()) / 2 and (x:expi() - x:exp1()) / 2, of x > 0"},
     {"polydiv", "deconvolve"}, {"tf2zpk", "gpu.roots(b), gpu.roots(a), b[1] / a[1]"},
     {"zpk2tf", "k * gpu.poly(z), gpu.poly(p)"},

@@ -40,7 +40,10 @@ static const struct function {
     {KN_KVE, 0, 25, 12},         {KN_GAMMAINCINV, 0, 1, 4},   {KN_GAMMAINCCINV, 0, 1, 4},
     {KN_ELLIPKINC, -5, 1, 8},    {KN_ELLIPEINC, -5, 1, 8},    {KN_ELLIPKINC, 0, 1, 8},
     {KN_ELLIPEINC, 0, 1, 8},     {KN_SININT, -5, 5, 4},       {KN_SININT, 0, 300, 4},
-    {KN_COSINT, 0, 5, 8},        {KN_COSINT, 0, 300, 8},
+    {KN_COSINT, 0, 5, 8},        {KN_COSINT, 0, 300, 8},      {KN_ERFI, -3, 3, 8},
+    {KN_ERFI, 0, 26.6, 8},       {KN_DAWSN, -3, 3, 4},        {KN_DAWSN, 0, 30, 4},
+    {KN_FRESNELS, -4, 4, 4},     {KN_FRESNELS, 0, 40, 4},     {KN_FRESNELC, -4, 4, 4},
+    {KN_FRESNELC, 0, 40, 4},     {KN_SPENCE, 0, 3, 4},        {KN_SPENCE, 0, 300, 4},
 };
 #define FUNCTIONS (int)(sizeof functions / sizeof *functions)
 

@@ -27,6 +27,7 @@ static double distance_allowed(enum kn_op op)
     case KN_ELLIPEINC:
     case KN_COSINT:
     case KN_POW: return 12;
+    case KN_SPH_LEGENDRE: return 100; /* sines and cosines are multiplied as often as the degree says */
     case KN_FMOD:
     case KN_REMAINDER:
     case KN_LOGB:
@@ -51,7 +52,7 @@ static double distance_allowed(enum kn_op op)
 static double size_within_result(enum kn_op op, enum rt_dtype t)
 {
     if (op >= KN_J0 && op <= KN_Y1) return t == RT_FLOAT64 ? 0x1p12 : 1; /* CUDA promises 5e-12 */
-    if (op == KN_COSINT) return 1;
+    if (op == KN_COSINT || op == KN_SPH_LEGENDRE) return 1;
     return op == KN_LOGADDEXP || op == KN_LOGADDEXP2 || op == KN_LOGIT || op == KN_DIGAMMA || op == KN_LGAMMA ? 16 : 0;
 }
 

@@ -1,10 +1,12 @@
 """A kernel process and a client made of plain ZeroMQ sockets, so that every byte on the wire is the test's own."""
+import contextlib
 import functools
 import hashlib
 import hmac
 import itertools
 import json
 import os
+import random
 import shutil
 import socket
 import subprocess
@@ -34,12 +36,13 @@ def own_address():
 
 
 def free_ports(address, count):
-    sockets = [socket.socket() for _ in range(count)]
-    for s in sockets:
-        s.bind((address, 0))
-    ports = [s.getsockname()[1] for s in sockets]
-    for s in sockets:
-        s.close()
+    """Below those that programs are given which ask for any port, some of them on all addresses at once."""
+    ports = []
+    while len(ports) < count:
+        port = random.randrange(16384, 32768)
+        with socket.socket() as s, contextlib.suppress(OSError):
+            s.bind((address, port))
+            ports += [port] if port not in ports else []
     return ports
 
 
