@@ -11,6 +11,9 @@
 #define MAX_ITEMS  200
 #define MAX_STRING 2000  /* bytes shown of one string inside a table */
 #define MAX_RESULT 50000 /* bytes shown of a string that is the value itself */
+#define TEXT_LINES 3     /* ends of lines from which on a value is shown as text */
+#define EQUALS     "=========="
+#define MAX_LEVEL  ((int)sizeof EQUALS - 1)
 #define MAX_TABLE  20000 /* bytes behind which no table goes on: items of items would come to 200 times 200 */
 
 struct printer {
@@ -91,6 +94,43 @@ static void put_string(struct lg_buffer *out, const char *text, size_t length, s
     }
     lg_buffer_puts(out, "\"");
     if (shown < length) lg_buffer_printf(out, "... (%zu more bytes)", length - shown);
+}
+
+/* Whether it is text of several lines, which is read more easily as it stands. */
+static bool has_lines(const char *text, size_t length)
+{
+    int lines = 0;
+    for (size_t i = 0; i < length;) {
+        const unsigned char c = (unsigned char)text[i];
+        const size_t n = c < 0x80 ? 1 : utf8_length((const unsigned char *)text + i, length - i);
+        if (n == 0 || c == 127 || (c < ' ' && c != '\n' && c != '\t')) return false;
+        lines += c == '\n';
+        i += n;
+    }
+    return lines >= TEXT_LINES;
+}
+
+/* Of long brackets that do not end within it. */
+static int level_around(const char *text, size_t length)
+{
+    size_t level = 0;
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] != ']') continue;
+        const size_t equals = strspn(text + i + 1, "="), next = i + 1 + equals;
+        if ((next == length || text[next] == ']') && equals >= level) level = equals + 1;
+    }
+    return level > MAX_LEVEL ? MAX_LEVEL : (int)level;
+}
+
+static void put_lines(struct lg_buffer *out, const char *text, size_t length, size_t limit)
+{
+    const int level = level_around(text, length);
+    size_t shown = length < limit ? length : limit;
+    while (shown < length && ((unsigned char)text[shown] & 0xC0) == 0x80) shown--;
+    lg_buffer_printf(out, "[%.*s[\n", level, EQUALS);
+    lg_buffer_add(out, text, shown);
+    if (shown < length) lg_buffer_printf(out, "... (%zu more bytes)", length - shown);
+    lg_buffer_printf(out, "]%.*s]", level, EQUALS);
 }
 
 static void put_value(struct printer *p, int idx, int indent);
@@ -349,7 +389,10 @@ static void put_value(struct printer *p, int idx, int indent)
     case LUA_TSTRING: {
         size_t n;
         const char *text = lua_tolstring(L, idx, &n);
-        put_string(p->out, text, n, p->depth ? MAX_STRING : MAX_RESULT);
+        if (!p->depth && has_lines(text, n))
+            put_lines(p->out, text, n, MAX_RESULT);
+        else
+            put_string(p->out, text, n, p->depth ? MAX_STRING : MAX_RESULT);
         break;
     }
     case LUA_TFUNCTION: put_function(p, idx); break;

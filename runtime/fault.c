@@ -24,12 +24,13 @@ static void name_element(const struct rt_kernel *k, const struct rt_arg *args, u
         nearest = distance;
         int64_t offset = (int64_t)(address - start);
         int64_t index = offset >= 0 ? offset / element : -((-offset + element - 1) / element);
+        const char *plural = count == 1 ? "" : "s";
         if (p->name)
-            snprintf(out, size, "\n  that is %s[%lld], and %s has %lld elements", p->name, (long long)index, p->name,
-                     (long long)count);
+            snprintf(out, size, "\n  that is %s[%lld], and %s has %lld element%s", p->name, (long long)index, p->name,
+                     (long long)count, plural);
         else
-            snprintf(out, size, "\n  that is element %lld of argument %zu, which has %lld elements", (long long)index,
-                     i + 1, (long long)count);
+            snprintf(out, size, "\n  that is element %lld of argument %zu, which has %lld element%s", (long long)index,
+                     i + 1, (long long)count, plural);
     }
 }
 

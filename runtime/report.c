@@ -141,7 +141,8 @@ static void describe_bounds(const struct rt_scene *x, const struct simt_report *
     else if (rt_is_null(r))
         snprintf(text, size, "%s %s, through a null pointer", what, verb);
     else if (r->in_view)
-        snprintf(text, size, "%s %s, %s is a view of %lld elements", what, verb, out->name, (long long)out->length);
+        snprintf(text, size, "%s %s, %s is a view of %lld element%s", what, verb, out->name, (long long)out->length,
+                 out->length == 1 ? "" : "s");
     else if (out->has_index)
         snprintf(text, size, "%s %s, %s has %s", what, verb, out->name, length);
     else if (r->space == PTX_LOCAL)

@@ -60,6 +60,12 @@ TEST(readable_values)
     start();
     CHECK_STR(run("{1, 2, {x = 1, ['a b'] = true}}"), "r|{1, 2, {[\"a b\"] = true, x = 1}}");
     CHECK_STR(run("'a\\n\"\\0\\xff\\xc3\\xa9'"), "r|\"a\\n\\\"\\x00\\xFF\xc3\xa9\"");
+    CHECK_STR(run("'a\\n\tb\\nc\\n'"), "r|[[\na\n\tb\nc\n]]"); /* text of some lines as it stands */
+    CHECK_STR(run("'a\\nb\\nc\\nd]]'"), "r|[=[\na\nb\nc\nd]]]=]");
+    CHECK_STR(run("'a\\nb\\nc\\n]='"), "r|[==[\na\nb\nc\n]=]==]");
+    CHECK_STR(run("'a\\nb\\n\\0\\n'"), "r|\"a\\nb\\n\\x00\\n\"");
+    CHECK_STR(run("{'a\\nb\\nc\\n'}"), "r|{\"a\\nb\\nc\\n\"}");
+    CHECK_HAS(run("string.rep('x\\n', 100000)"), "x\n... (150000 more bytes)]]");
     CHECK_STR(run("t = {} t.me = t t"), "r|{me = <cycle>}");
     CHECK_STR(run("{{{{{{}}}}}}"), "r|{{{{{...}}}}}");
     CHECK_STR(run("{}"), "r|{}");
