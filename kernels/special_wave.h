@@ -136,10 +136,10 @@
         const double f = fresnel_first_(x), g = fresnel_second_(x), s = sin(turn), c = cos(turn);                      \
         return copysign(0.5 + (cosine ? f * s - g * c : -f * c - g * s), a);                                           \
     }                                                                                                                  \
-    /* The dilogarithm of 1 - x, of x from 0.5 to 2, by its series over log(x): Bernoulli's numbers over factorials. */\
-    KN_FN double spence_near_(double x)                                                                                \
+    /* The dilogarithm of 1 - x, of x from 0.5 to 2, by its series over v, -log(x): Bernoulli's numbers. */            \
+    KN_FN double spence_near_(double v)                                                                                \
     {                                                                                                                  \
-        const double v = -log_(x), z = v * v;                                                                          \
+        const double z = v * v;                                                                                        \
         double p = 4.518980029619918e-16; p = p * z - 1.9939295860721074e-14; p = p * z + 8.921691020456452e-13;       \
         p = p * z - 4.0647616451442256e-11; p = p * z + 1.8978869988971e-09; p = p * z - 9.185773074661964e-08;        \
         p = p * z + 4.72411186696901e-06; p = p * z - 0.0002777777777777778; p = p * z + 0.027777777777777776;         \
@@ -150,9 +150,10 @@
     {                                                                                                                  \
         const double l = log_(x), y = x > 2 ? 1 / x : x, sixth = 1.64493406684822643647;                               \
         if (!(x >= 0)) return (x - x) / (x - x);                                                                       \
-        const double part = y >= 0.5  ? spence_near_(y)                                                                \
+        const double other = y < 0.5 ? log1p_(-y) : 0;                                                                 \
+        const double part = y >= 0.5 ? spence_near_(x > 2 ? l : -l)                                                    \
                             : y == 0 ? sixth                                                                           \
-                                     : sixth + fabs(l) * log1p_(-y) - spence_near_(1 - y);                             \
+                                     : sixth + fabs(l) * other - spence_near_(-other);                                 \
         return x > 2 ? -part - l * l / 2 : part;                                                                       \
     }                                                                                                                  \
     /* Legendre's function of the degree v and the order m at x, the cosine of an angle whose sine is s: by the        \
