@@ -331,7 +331,7 @@ static bool decode_trap(struct decoder *d, const struct shape *s)
 {
     struct insn *i = simt_emit(d, simt_op_trap);
     (void)s;
-    if (i) i->mode = d->in->file > 0 && !d->in->in_asm;
+    if (i) i->mode = d->in->in_asm ? TRAP_MEANT : d->in->file > 0 ? TRAP_OF_COMPILER : TRAP_NOWHERE;
     return simt_guard(d, i);
 }
 static bool decode_nanosleep(struct decoder *d, const struct shape *s)

@@ -459,6 +459,9 @@ bool simt_range_find(struct worker *k, struct range *g, uint64_t address, uint64
 /* A string of device memory; copies at most n - 1 bytes. */
 bool simt_lane_string(struct warp *w, int lane, uint64_t address, char *out, size_t n);
 
+#define SIMT_OWN_ATOMIC                                                                                                \
+    "an atomic on a thread's own variable, which GPUs can't do; no other thread sees that, so += will do"
+
 /* warp.c: fills the worker's fault for a lane of the running instruction. Returns EV_FAULT. */
 enum event simt_fault_set(struct warp *w, int lane, enum simt_fault_kind kind, const char *format, ...)
     __attribute__((format(printf, 4, 5)));

@@ -144,6 +144,10 @@ static enum event finish(struct warp *w, const struct insn *i, bool changed)
     return EV_NEXT;
 }
 
+static inline bool is_own(const struct insn *i, uint64_t address)
+{
+    return i->flags & F_GENERIC && address >> 48 == SIMT_LOCAL_BASE >> 48;
+}
 /* Where a lane's cell lies in host memory; NULL with the fault filled. */
 static inline __attribute__((always_inline)) void *find_cell(struct warp *w, const struct insn *i, uint32_t lane,
                                                              uint64_t address)
@@ -152,6 +156,10 @@ static inline __attribute__((always_inline)) void *find_cell(struct warp *w, con
     if (address >= g->low && address < g->high && g->high - address >= i->size && !(address & (i->size - 1u)))
         return (char *)address + g->bias;
     enum ptx_space space = i->flags & F_GENERIC ? PTX_GENERIC : PTX_GLOBAL;
+    if (is_own(i, address)) {
+        simt_fault_set(w, (int)lane, SIMT_FAULT_SPACE, SIMT_OWN_ATOMIC);
+        return NULL;
+    }
     return simt_lane_address(w, i, (int)lane, space, address, i->size, true);
 }
 
@@ -336,6 +344,7 @@ static enum event op_wide(char *R, const struct insn *i, uint32_t m, struct warp
     {
         uint64_t address = space == PTX_SHARED ? simt_window_address(u32_at(R, i->a)[l], i->imm)
                                                : u64_at(R, i->a)[l] + (uint64_t)i->imm;
+        if (is_own(i, address)) return simt_fault_set(w, (int)l, SIMT_FAULT_SPACE, SIMT_OWN_ATOMIC);
         wide *p = simt_lane_address(w, i, (int)l, space, address, 16, true), old = 0, seen;
         if (!p) return EV_FAULT;
         wide b = wide_at(R, slots + 2, l);

@@ -132,20 +132,32 @@ enum event simt_op_exit(char *R, const struct insn *i, uint32_t m, struct warp *
     return EV_SCHEDULE;
 }
 
-/* CUDA's barrier of a grid traps where there is no workspace for it. A trap that the compiler put there (mode) stands
- * for an access through a pointer that it saw to be null, or never set. */
+/* Did the compiler put it there for an atomic on a local variable, which no GPU has? The atomic follows, unless all
+ * that it left of the kernel is the trap. */
+static bool is_local_atomic(const struct function *f, const struct insn *i, const struct insn *code)
+{
+    const uint32_t pc = (uint32_t)(i - code);
+    if (i->mode == TRAP_NOWHERE) return f->is_entry && pc == f->start && f->end - f->start <= 2;
+    return i->mode == TRAP_OF_COMPILER && pc + 1 < f->end && i[1].memory == MEMORY_ATOMIC;
+}
+
+/* CUDA's barrier of a grid traps where there is no workspace for it. A trap that the compiler put there else stands for
+ * an access through a pointer that it saw to be null, or never set. */
 enum event simt_op_trap(char *R, const struct insn *i, uint32_t m, struct warp *w)
 {
     const struct worker *k = w->worker;
+    const int lane = __builtin_ctz(m);
     bool grid = k->program->asks_for_workspace && !k->run->launch->cooperative;
     (void)R;
-    if (i->mode && !grid) {
-        enum event event = simt_fault_set(w, __builtin_ctz(m), SIMT_FAULT_TRAP, "trap: access through a null pointer");
+    if (!grid && is_local_atomic(w->frame->function, i, k->program->code))
+        return simt_fault_set(w, lane, SIMT_FAULT_TRAP, "trap: " SIMT_OWN_ATOMIC);
+    if (i->mode == TRAP_OF_COMPILER && !grid) {
+        enum event event = simt_fault_set(w, lane, SIMT_FAULT_TRAP, "trap: access through a null pointer");
         w->worker->fault.null = true;
         return event;
     }
     return simt_fault_set(
-        w, __builtin_ctz(m), SIMT_FAULT_TRAP, "trap%s",
+        w, lane, SIMT_FAULT_TRAP, "trap%s",
         grid ? ": the barrier of a grid needs a cooperative launch: cudaLaunchCooperativeKernel, or k(grid, block, "
                "{cooperative = true})(...)"
              : "");

@@ -126,6 +126,7 @@ enum simt_fault_kind {
     SIMT_FAULT_NONE,
     SIMT_FAULT_ADDRESS,
     SIMT_FAULT_MISALIGNED,
+    SIMT_FAULT_SPACE, /* an atomic in local memory */
     SIMT_FAULT_ASSERT,
     SIMT_FAULT_TRAP,
     SIMT_FAULT_DEADLOCK,

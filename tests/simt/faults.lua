@@ -130,6 +130,25 @@ __global__ void meant(float *x, int n) {
   t.eq(x:sum(), 100)
 end)
 
+t.test("an atomic on a variable of the thread's own", function()
+  local k = gpu.kernel [=[
+__device__ __noinline__ int up(int *p, int v) { return atomicMax(p, v); }
+__device__ __noinline__ int own(int *p, int v) { return atomicAdd(p, v); }
+__global__ void called(int *x) { int a[2] = {1, 2}; x[threadIdx.x] = own(a + (x[0] & 1), 3); }
+__global__ void unknown(int *x, int n) { int a[2] = {1, 2}; x[threadIdx.x] = up(n > 1 ? a + (n & 1) : x, 3); }
+__global__ void alone(int *x) { int a = 3; x[threadIdx.x] = atomicAdd(&a, 2) + a; }
+__global__ void meant(int *x) { __trap(); }
+]=]
+  local x = gpu.zeros(1, "int32")
+  t.raises({ "trap: an atomic on a thread's own variable", "return atomicAdd(p, v);" }, function() k.called(1, 1)(x) end)
+  t.raises({ "faults.lua", ": an atomic on a thread's own variable", "return atomicMax(p, v);" }, function() k.unknown(1, 1)(x, 2) end)
+  k.unknown(1, 1)(x, 1)
+  t.eq(x[1], 0)
+  t.raises({ "trap: an atomic on a thread's own variable", "kernel alone" }, function() k.alone(1, 1)(x) end)
+  local e = t.raises(": trap\n", function() k.meant(1, 1)(x) end)
+  t.eq(e:find("atomic", 1, true), nil)
+end)
+
 t.test("an assertion that fails", function()
   local line = here() + 5
   local k = gpu.kernel [[
