@@ -36,7 +36,8 @@ static const char source[] =
     "}\n"
     "__device__ unsigned long long now() { unsigned long long t; asm volatile(\"mov.u64 %0, %globaltimer;\" : \"=l\"(t)); return t; }\n"
     "extern \"C\" __global__ void last(unsigned long long ns) { for (auto end = now() + ns; now() < end;); }\n"
-    "extern \"C\" __global__ void wild(int *x) { x[1 << 20] = 1; }\n";
+    "extern \"C\" __global__ void wild(int *x) { x[1 << 20] = 1; }\n"
+    "extern \"C\" __global__ void own(int *x, int n) { int a[2] = {n}; *x = atomicMax(n ? a + n / 2 : x, 3); }\n";
 
 TEST(vector_add)
 {
@@ -404,6 +405,19 @@ TEST(a_fault_is_reported_by_a_later_call)
     CHECK_INT(cuStreamSynchronize(NULL), CUDA_ERROR_ILLEGAL_ADDRESS);
     OK(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, parameters, NULL));
     CHECK_INT(cuMemcpyDtoH(&(int){0}, x, 4), CUDA_ERROR_ILLEGAL_ADDRESS);
+    stop();
+}
+
+TEST(an_atomic_needs_memory_that_others_see)
+{
+    start();
+    CUfunction f = function_of(load(source), "own");
+    CUdeviceptr x;
+    OK(cuMemAlloc(&x, 4));
+    OK(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, (void *[]){&x, &(int){0}}, NULL));
+    OK(cuStreamSynchronize(NULL));
+    OK(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, (void *[]){&x, &(int){2}}, NULL));
+    CHECK_INT(cuStreamSynchronize(NULL), CUDA_ERROR_INVALID_ADDRESS_SPACE);
     stop();
 }
 
