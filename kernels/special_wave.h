@@ -167,12 +167,14 @@
         if (order > degree) return m < 0 && !harmonic ? (x - x) / (x - x) : 0;                                         \
         double p = harmonic ? 0.28209479177387814347 : 1, before = 0;                                                  \
         int small = 0;                                                                                                 \
-        for (double k = 1; k <= order; k++) {                                                                          \
+        for (int i = 1; i <= (int)order; i++) {                                                                        \
+            const double k = i;                                                                                        \
             p *= harmonic ? -s * sqrt((2 * k + 1) / (2 * k)) : -s * (2 * k - 1);                                       \
             if (fabs(p) < 1e-200 && s != 0) p *= 1e200, small++;                                                       \
             if (fabs(p) > 1e100 && small > 0) p *= 1e-200, small--;                                                    \
         }                                                                                                              \
-        for (double l = order + 1; l <= degree; l++) {                                                                 \
+        for (int i = (int)order + 1; i <= (int)degree; i++) {                                                          \
+            const double l = i;                                                                                        \
             const double a = sqrt((2 * l - 1) / (l - order) * ((2 * l + 1) / (l + order)));                            \
             const double b = sqrt((l - 1 - order) / (2 * l - 3) * ((l - 1 + order) / (2 * l - 1)));                    \
             const double next = harmonic ? a * (x * p - b * before)                                                    \
@@ -181,7 +183,7 @@
             p = next;                                                                                                  \
             if (fabs(p) > 1e100 && small > 0) p *= 1e-200, before *= 1e-200, small--;                                  \
         }                                                                                                              \
-        for (double k = degree - order + 1; m < 0 && !harmonic && k <= degree + order; k++) p /= k;                    \
+        for (int k = (int)(degree - order) + 1; m < 0 && !harmonic && k <= (int)(degree + order); k++) p /= k;         \
         if (m < 0 && fmod(order, 2) != 0) p = -p;                                                                      \
         return small == 0 ? p : small == 1 ? p * 1e-200 : 0;                                                           \
     }

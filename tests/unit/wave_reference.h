@@ -97,14 +97,14 @@ static inline long double legendre_of(long double m, long double v, long double 
     const long double more = lgammal(degree + order + 1), less = lgammal(rest + 1);
     long double sum = 0, part = 1, size = order > 0 ? order * logl(sine) : 0;
     if (fabsl(x) < 0.5L) {
-        for (long double k = 0; 2 * k <= rest; k++) {
+        for (int k = 0; 2 * k <= (int)rest; k++) {
             sum = sum * x * x + part;
             part *= -(rest - 2 * k) * (rest - 2 * k - 1) / (2 * (2 * degree - 2 * k - 1) * (k + 1));
         }
         if (fmodl(rest, 2) != 0) sum *= x;
         size += lgammal(2 * degree + 1) - degree * logl(2) - lgammal(degree + 1) - less;
     } else {
-        for (long double k = 0; k <= rest; k++) {
+        for (int k = 0; k <= (int)rest; k++) {
             sum += part;
             part *= (k - rest) * (order + degree + 1 + k) / ((order + 1 + k) * (k + 1)) * half;
         }
