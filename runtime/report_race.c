@@ -134,8 +134,9 @@ static void advise_race(const struct simt_report *r, struct rt_report *out, bool
                  "%s is missing%s; where threads update the same element, use an atomic function such as atomicAdd",
                  barrier, where);
     else
-        snprintf(out->hint, sizeof out->hint, "%s%s is missing%s",
-                 r->across_warps ? "" : "lanes of a warp are not in step: ", barrier, where);
+        snprintf(out->hint, sizeof out->hint, "%s%s is missing%s%s",
+                 r->across_warps ? "" : "lanes of a warp are not in step: ", barrier, where,
+                 !r->across_warps && r->in_warps ? "; or __syncthreads(), where other warps come there, too" : "");
 }
 
 /* Two atomics, of which one is so for its block alone. */

@@ -35,7 +35,7 @@ local function text_of(r, want)
   end
   local function unmarked(s)
     s = s:gsub("0x4%x%x%x%x%x%x%x%x+", "0x..."):gsub("(lines? )(%d+)", function(word, n) return word .. mark(n) end)
-    return (s:gsub("} and (%d+)$", function(n) return "} and " .. mark(n) end))
+    return (s:gsub("} and (%d+)", function(n) return "} and " .. mark(n) end))
   end
   local count = r.kind ~= "race" and r.count > 1 and (" (%d times)"):format(r.count) or ""
   local message = unmarked(r.message)
