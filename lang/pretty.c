@@ -96,11 +96,11 @@ static void put_string(struct lg_buffer *out, const char *text, size_t length, s
     if (shown < length) lg_buffer_printf(out, "... (%zu more bytes)", length - shown);
 }
 
-/* Whether it is text of several lines, which is read more easily as it stands. */
-static bool has_lines(const char *text, size_t length)
+/* Whether what is shown of it is text of several lines, which is read more easily as it stands. */
+static bool has_lines(const char *text, size_t length, size_t limit)
 {
     int lines = 0;
-    for (size_t i = 0; i < length;) {
+    for (size_t i = 0; i < length && i < limit;) {
         const unsigned char c = (unsigned char)text[i];
         const size_t n = c < 0x80 ? 1 : utf8_length((const unsigned char *)text + i, length - i);
         if (n == 0 || c == 127 || (c < ' ' && c != '\n' && c != '\t')) return false;
@@ -124,9 +124,9 @@ static int level_around(const char *text, size_t length)
 
 static void put_lines(struct lg_buffer *out, const char *text, size_t length, size_t limit)
 {
-    const int level = level_around(text, length);
     size_t shown = length < limit ? length : limit;
     while (shown < length && ((unsigned char)text[shown] & 0xC0) == 0x80) shown--;
+    const int level = level_around(text, shown);
     lg_buffer_printf(out, "[%.*s[\n", level, EQUALS);
     lg_buffer_add(out, text, shown);
     if (shown < length) lg_buffer_printf(out, "... (%zu more bytes)", length - shown);
@@ -389,7 +389,7 @@ static void put_value(struct printer *p, int idx, int indent)
     case LUA_TSTRING: {
         size_t n;
         const char *text = lua_tolstring(L, idx, &n);
-        if (!p->depth && has_lines(text, n))
+        if (!p->depth && has_lines(text, n, MAX_RESULT))
             put_lines(p->out, text, n, MAX_RESULT);
         else
             put_string(p->out, text, n, p->depth ? MAX_STRING : MAX_RESULT);

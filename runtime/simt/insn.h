@@ -57,9 +57,10 @@ enum {
     F_UNALIGNED = 1 << 28, /* barrier.sync without .aligned, for threads that are apart: __barrier_sync() */
 };
 
+enum trap_kind { TRAP_MEANT, TRAP_OF_COMPILER, TRAP_NOWHERE }; /* the last: without a line of the source */
+
 /* What an instruction does to memory. Lane l's address is that of slot a (64 bits when the space is global or generic,
  * else 32) plus imm, plus the frame's local base with F_FRAME; it moves `count` elements of `size` bytes. */
-enum trap_kind { TRAP_MEANT, TRAP_OF_COMPILER, TRAP_NOWHERE }; /* the last: without a line of the source */
 enum memory_kind { MEMORY_NONE, MEMORY_LOAD, MEMORY_STORE, MEMORY_ATOMIC, MEMORY_FENCE };
 
 struct insn {
