@@ -22,6 +22,9 @@
 
 #define KEPT_CHUNKS 64   /* for the next launch */
 #define MOST_CHUNKS 1024 /* of a worker */
+#define NOTES_AHEAD                                                                                                    \
+    512 /* bytes of the list that are fetched before they are wanted: the processor finds no streams                   \
+           between accesses that go anywhere */
 
 static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct once_chunk *kept;
@@ -398,6 +401,7 @@ static inline __attribute__((always_inline)) bool try_note(struct block *b, stru
     if (!x || !has_bits(o)) return false;
     char *at = x->notes + x->used, *values = at + sizeof(struct note) + bytes_of_cells(count);
     struct note *n = (struct note *)(void *)at;
+    for (size_t k = 0; k < bytes; k += LINE) __builtin_prefetch(at + NOTES_AHEAD + k, 1);
     enum marked marked = mark_lanes(c, s, o, count);
     if (marked == MARK_LEFT || marked == MARK_KNOWN) return marked == MARK_KNOWN;
     *n = (struct note){i, s->me, s->lanes, {0}, s->apart};

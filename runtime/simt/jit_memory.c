@@ -5,6 +5,7 @@
 
 #define MOST_AHEAD  512 /* bytes */
 #define TILES_AHEAD 6   /* blocks */
+#define ROWS_AHEAD  4   /* warps */
 #define PAGE        4096
 
 /* A variable of the device by its name: its address is the sum of two constants, which is then the base. */
@@ -474,6 +475,15 @@ static enum follows follows(const struct simt_program *p, int term, int *visits)
     return t->kind == TERM_MUL && fixed ? most : FOLLOWS_ODDLY;
 }
 
+/* A row of neighbours, once in a warp's life: what the next warps will want. The processor would fetch it by itself,
+ * but loses such streams where other accesses, or the records of the checks, go anywhere between them. */
+static void fetch_row(struct jit *j, const struct jit_insn *n, struct x86_mem at, struct jit_form f)
+{
+    int64_t step = form_step(f), row = SIMT_WARP * step;
+    if (f.kind != FORM_LINEAR || step != n->i->size || f.skip != row / 2 || simt_jit_repeats(j)) return;
+    for (int64_t k = 0; k < row; k += QUIET_LINE) x86_prefetch(&j->x, x86_further(at, row * ROWS_AHEAD + k));
+}
+
 /* Rows of a tile: the blocks that follow will want what lies behind them, if they are the next ones along the rows. */
 static void fetch_tile(struct jit *j, const struct jit_insn *n, const struct x86_mem at[2], struct jit_form f)
 {
@@ -496,6 +506,7 @@ bool simt_jit_memory(struct jit *j, const struct jit_insn *n)
     if (!simt_jit_is_native_access(j, n, f)) return false;
     find_bases(j, n, at);
     if (!n->op) fetch_tile(j, n, at, f);
+    if (!n->op && n->kind == JK_LOAD) fetch_row(j, n, at[0], f);
     if (n->kind == JK_LOAD)
         load_all(j, n, at, f);
     else
