@@ -150,6 +150,11 @@ struct glance {  /* a strong load, and what the first of its lanes read */
     record me; /* lane 0's: another one in each block */
     uint32_t lanes;
 };
+#define PASSED 4
+struct passed { /* blocks, each with a time, of which all threads of a block have seen all that they did until then */
+    uint64_t moments[PASSED];
+    unsigned turn;
+};
 #define FORMLESS  64
 #define LAST_MET  SIMT_WARP
 #define MET_TIME  (LAST_MET + 1)
@@ -204,6 +209,7 @@ struct block {
     bool learned;              /* one has seen something by that */
     bool order_apart;          /* its threads may have seen different things; */
     bool fences_apart;         /* and stand behind other fences than those that came after what they know */
+    struct passed passed;      /* if they have not, what was found */
     struct glance glances[32]; /* the last, by warp */
     struct table places;       /* what comes with values in its shared memory: check_strong.c */
     struct table histories;    /* the lists of its cells: check_history.c */

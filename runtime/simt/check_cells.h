@@ -20,10 +20,11 @@ struct now { /* what tells an ordered record from others, for a warp */
     uint64_t warp_before; /* the same of the warp, without the block's number */
     uint64_t seen;        /* when the warp met others last, likewise */
     bool shared;
-    uint64_t recent; /* of records of the block from then on two stand for all */
-    bool exact;      /* there may be lists, as check_history.c has them */
-    bool parting;    /* all readers are to be kept, */
-    bool by_warps;   /* but for those beside readers of two warps, as struct simt_check has it */
+    uint64_t recent;     /* of records of the block from then on two stand for all */
+    bool exact;          /* there may be lists, as check_history.c has them */
+    bool parting;        /* all readers are to be kept, */
+    bool by_warps;       /* but for those beside readers of two warps, as struct simt_check has it */
+    struct block *alike; /* whose threads have all seen the same of others by what they read; NULL: there is none */
 };
 
 /* All of these answer with 0 or 1 in 64 bits, as vectors of records do. */

@@ -4,6 +4,7 @@
 
 #include <string.h>
 #include "runtime/simt/check_cells.h"
+#include "runtime/simt/check_order.h"
 
 #define AHEAD 32 /* lines that are fetched before they are wanted */
 #define FEW   4  /* cells that are better looked at one by one */
@@ -46,10 +47,10 @@ static inline void unlock_line(const struct simt_check *c, struct line *l)
     if (c->parallel) atomic_store_explicit(lock_of(l), 0, memory_order_release);
 }
 
-static inline __attribute__((always_inline)) struct now now_of_warp(const struct block *b, const struct warp *w,
-                                                                    bool shared)
+static inline __attribute__((always_inline)) struct now now_of_warp(struct block *b, const struct warp *w, bool shared)
 {
     uint32_t since = b->readers.since > b->met ? b->readers.since : b->met;
+    bool alike = !shared && b->order && !b->order_apart && b->order->knows;
     return (struct now){.id = shared ? b->shared_id : b->id,
                         .before = (uint64_t)b->met << TIME_AT,
                         .warp_before = (uint64_t)b->warp_met[w->index] << TIME_AT,
@@ -58,6 +59,7 @@ static inline __attribute__((always_inline)) struct now now_of_warp(const struct
                         .recent = (uint64_t)(shared ? b->met : since) << TIME_AT,
                         .exact = b->check->exact,
                         .by_warps = !shared && b->check->by_warps,
+                        .alike = alike ? b : NULL,
                         .parting = b->check->exact &&
                                    (shared || b->readers.parting || b->readers.unnoted || b->readers.at_once)};
 }
@@ -124,13 +126,23 @@ static inline __attribute__((no_sanitize_thread)) bool is_settled(const struct s
     return (l->settled & words) == words;
 }
 
+/* Is it of another block, and have all threads of this one seen what that one did? */
+static inline bool is_seen(record r, const struct now *t)
+{
+    return t->alike && r && (r ^ t->id) >= BLOCK_SPAN && simt_order_passed(t->alike, r);
+}
+static inline bool is_passed(record r, record me, const struct now *t)
+{
+    return cell_gone(r, me, t, false) || is_seen(r, t);
+}
+
 /* The line was touched as a whole, as it is now: by these threads, or before what they do. False: look closer. */
 static inline bool touch_whole(struct line *l, const struct stretch *s, const struct now *t, bool write)
 {
     unsigned kind = LINE_WHOLE | s->shift;
     if (s->words != ALL_WORDS || s->shift > LINE_SHIFT || (l->kind & ~LINE_WRITTEN) != kind) return false;
     if (write) {
-        if (!cell_gone(l->who, s->me, t, false)) return false;
+        if (!is_passed(l->who, s->me, t)) return false;
         l->kind = (uint8_t)(kind | LINE_WRITTEN);
         l->who = s->me;
         return true;

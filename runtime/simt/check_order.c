@@ -86,6 +86,17 @@ bool simt_order_seen(const struct block *b, record r, unsigned thread, uint64_t 
     return false;
 }
 
+bool simt_order_passed(struct block *b, record r)
+{
+    struct passed *p = &b->passed;
+    const uint64_t moment = r >> TIME_AT, span = BLOCK_SPAN >> TIME_AT;
+    for (unsigned k = 0; k < PASSED; k++) /* of the same block, and no later */
+        if (p->moments[k] - moment < span - moment % span) return true;
+    if (!simt_seen_block(b->order->knows, r)) return false;
+    p->moments[p->turn++ % PASSED] = moment;
+    return true;
+}
+
 void simt_order_pass(const struct block *b, struct block *to)
 {
     struct seen_set *s = b->order ? b->order[0].knows : NULL;
@@ -194,6 +205,7 @@ void simt_order_start(struct block *b)
     }
     if (b->worker->block_index >= BLOCK_IDS) memset(b->glances, 0, sizeof b->glances); /* its number is used again */
     simt_places_empty(&b->places);
+    b->passed = (struct passed){0};
     b->order_apart = b->fences_apart = b->learned = false;
     b->meets_partly = false;
 }

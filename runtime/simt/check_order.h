@@ -30,6 +30,8 @@ void simt_seen_join(struct simt_check *c, struct seen_set **to, struct seen_set 
 /* Does it say so of what the record tells: in general, or as a strong access to the object? 0: in general. `near`:
  * false may mean that this takes longer to find out. */
 bool simt_seen_has(struct simt_check *c, struct seen_set *s, record r, unsigned object, bool near);
+/* Of all that the record's block did until then? False: it may. */
+bool simt_seen_block(const struct seen_set *s, record r);
 
 /* ---- check_items.c ---- */
 /* By keys, the latest of each; how many are left. */
@@ -50,6 +52,9 @@ struct order { /* of a thread */
 
 /* Has the thread seen, by what it read, what the record says? */
 bool simt_order_seen(const struct block *b, record r, unsigned thread, uint64_t spot, bool near);
+/* Have all threads of the block, which know the same, seen all that the record's block did until then? False: they may
+ * have. */
+bool simt_order_passed(struct block *b, record r);
 void simt_order_learn(struct block *b, unsigned thread, struct seen_set *s);
 /* Theirs come behind what they have seen so far. */
 void simt_order_fence(struct block *b, unsigned warp, uint32_t m, unsigned reach);

@@ -520,6 +520,12 @@ void simt_seen_join(struct simt_check *c, struct seen_set **to, struct seen_set 
 }
 
 /* ---- questions ---- */
+bool simt_seen_block(const struct seen_set *s, record r)
+{
+    const struct sought x = {{SEEN_KEY(seen_item(record_block(r), SEEN_BLOCK, 0, 0))}, 1, record_time(r)};
+    return look(s, &x, NEAR) == ANSWER_YES;
+}
+
 bool simt_seen_has(struct simt_check *c, struct seen_set *s, record r, unsigned object, bool near)
 {
     const unsigned block = record_block(r), thread = record_thread(r);

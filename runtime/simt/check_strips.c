@@ -3,7 +3,7 @@
  * a line: which words, and who touched word k. As long as a line's accesses fit into its strips, they stand for its
  * cells: a word's last write and its two readers are the strips that have it, the first reader before the second. */
 #include <string.h>
-#include "runtime/simt/check_cells.h"
+#include "runtime/simt/check_lines.h"
 
 /* The record of a word that the strip has. */
 static inline record at_word(const struct strips *d, int k, unsigned word)
@@ -63,8 +63,7 @@ static bool write_words(struct line *l, struct strips *d, const struct stretch *
         left[k] = (uint16_t)(d->words[k] & ~s->words);
         if (!common) continue;
         unsigned word = (unsigned)__builtin_ctz(common);
-        if (is_mixed(d, k, s, word, common) || !cell_gone(at_word(d, k, word), my_word(s, word), t, false))
-            return false;
+        if (is_mixed(d, k, s, word, common) || !is_passed(at_word(d, k, word), my_word(s, word), t)) return false;
     }
     if (!add(d, left, s, s->words, true)) return false;
     l->settled &= (uint16_t)~s->words;
@@ -109,7 +108,9 @@ static bool read_alike(const struct strips *d, const struct touchers *x, const s
         if (is_mixed(d, strips[k], s, word, words)) return false;
         was[k] = at_word(d, strips[k], word);
     }
-    c.w[0] = was[0], c.a[0] = was[1], c.b[0] = was[2], c.me[0] = my_word(s, word);
+    c.me[0] = my_word(s, word);
+    record *cells[RECORDS] = {c.w, c.a, c.b};
+    for (int k = 0; k < RECORDS; k++) *cells[k] = is_seen(was[k], t) ? 0 : was[k];
     uint64_t flags = judge_read(&c, 0, t, false);
     if (flags & CELLS_BAD) return false;
     if (flags & CELLS_CHANGED) {
@@ -196,11 +197,11 @@ bool simt_strips_part(const struct line *l, unsigned word, record me, const stru
     if (l->kind == LINE_HALF) return true;
     if (l->kind & LINE_WHOLE) {
         record r = l->who + ((record)lanes_on(word, l->kind & LINE_SHIFT) << THREAD_AT);
-        return (write || l->kind & LINE_WRITTEN) && !cell_gone(r, me, t, false);
+        return (write || l->kind & LINE_WRITTEN) && !is_passed(r, me, t);
     }
     for (int k = 0; l->kind == LINE_STRIPS && k < STRIPS; k++) {
         bool counts = d->words[k] >> word & 1 && (write || d->stores >> k & 1);
-        if (counts && !cell_gone(at_word(d, k, word), me, t, false)) return true;
+        if (counts && !is_passed(at_word(d, k, word), me, t)) return true;
     }
     return false;
 }
