@@ -328,18 +328,45 @@ static struct worker *start_block(struct thread *t, struct worker *k)
     }
 }
 
+/* With the lock held: the one of those that wait to which *at points, NULL when there is none. */
+static struct worker *take_from(struct run *r, struct worker **at)
+{
+    struct worker *k = *at;
+    if (!k) return NULL;
+    *at = k->waiting;
+    if (!*at) r->last_waiting = at;
+    r->waiting_count--;
+    return k;
+}
+
 /* The first of those that wait, NULL when there is none. */
 static struct worker *take_waiting(struct run *r)
 {
     pthread_mutex_lock(r->lock);
-    struct worker *first = r->first_waiting;
-    if (first) {
-        r->first_waiting = first->waiting;
-        r->waiting_count--;
-    }
-    if (!r->first_waiting) r->last_waiting = &r->first_waiting;
+    struct worker *first = take_from(r, &r->first_waiting);
     pthread_mutex_unlock(r->lock);
     return first;
+}
+
+/* Worker k's block is done: where blocks hand on to the next one what that waits for, the lowest of those that wait can
+ * go on now. NULL when there is none; else k is idle. */
+static struct worker *take_lowest(struct thread *t, struct worker *k)
+{
+    struct run *r = t->run;
+    if (!atomic_load_explicit(&r->waiting_count, memory_order_relaxed)) return NULL;
+    give_back(t);
+    pthread_mutex_lock(r->lock);
+    struct worker **low = &r->first_waiting;
+    for (struct worker **at = low; *at; at = &(*at)->waiting)
+        if ((*at)->turn_index < (*low)->turn_index) low = at;
+    struct worker *lowest = take_from(r, low);
+    if (lowest) {
+        k->waiting = r->idle;
+        r->idle = k;
+        r->idle_count++;
+    }
+    pthread_mutex_unlock(r->lock);
+    return lowest;
 }
 
 /* Returns how many wait. */
@@ -420,7 +447,8 @@ static void run_blocks(void *context, size_t begin, size_t end, int index)
         if (outcome == BLOCK_STOPPED) report(r, &k->fault, k->turn_index);
         t.vain = t.looks = 0;
         simt_note_end(r);
-        k = start_block(&t, k);
+        struct worker *lowest = take_lowest(&t, k);
+        k = lowest ? lowest : start_block(&t, k);
     }
 }
 

@@ -356,7 +356,7 @@ struct run { /* one launch */
     struct worker *idle;            /* those that have no block */
     int idle_count;
     struct worker *first_waiting, **last_waiting;
-    int waiting_count;
+    _Atomic int waiting_count;
     uint64_t ended;      /* times that a block was put aside of which threads had ended since it had been */
     uint64_t changes;    /* times that a block was put aside in which anything had changed, or that such a one ended */
     _Atomic int in_vain; /* blocks in which nothing has since */
