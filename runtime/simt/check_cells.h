@@ -109,6 +109,7 @@ static inline __attribute__((always_inline)) uint64_t judge_read(struct cells *c
 #define TAG_WARP   1024u      /* of reads, and a thread: several of its warp */
 #define TAG_MANY   2048u      /* several threads read it */
 #define TAG_ATOMS  2049u      /* several threads' atomics */
+#define TAG_BEHIND 3072u      /* of writes, and a warp's first thread: atomics of it behind a plain write of it */
 #define TAG_MIXED  UINT32_MAX /* some of its bytes were written: look at the cells */
 #define TAG_OTHERS 0xbe0u     /* bits by which tags differ that are not of one warp */
 
@@ -121,7 +122,8 @@ struct tag_rule {
 static inline uint32_t tag_before(uint32_t tag, uint32_t me, const struct tag_rule *t, bool met)
 {
     if (!met) return 0;
-    return (uint32_t)(((tag ^ me) & TAG_OTHERS) == 0) & (uint32_t)(tag - t->now < t->warp - t->now);
+    uint32_t behind = (uint32_t)((tag & TAG_BEHIND) == TAG_BEHIND), others = (tag ^ me) & TAG_OTHERS;
+    return (uint32_t)(others == behind * TAG_MANY) & (uint32_t)(tag - t->now < t->warp - t->now);
 }
 static inline uint32_t tag_read_bad(uint32_t written, uint32_t me, const struct tag_rule *t, bool met)
 {

@@ -274,11 +274,14 @@ static bool touch_word(struct seer *x, enum simt_access kind, uint32_t word, uin
         return true;
     }
     if (!has_seen_readers(x, word, *read)) return false;
+    const uint32_t behind =
+        *written & TAG_BEHIND; /* others, whose atomics may be beside, are to hear of a plain write */
+    if (kind != ACCESS_WRITE && *written >= t->now && (!behind || behind == TAG_BEHIND)) return false;
     if (has_seen_writer(x, *written)) {
         *written = kind == ACCESS_WRITE ? me : me | TAG_ATOMIC;
         return true;
     }
-    if (kind == ACCESS_WRITE || *written == TAG_MIXED || !(*written & (TAG_ATOMIC | TAG_MANY))) return false;
+    if (kind == ACCESS_WRITE) return false;
     *written = t->now | TAG_ATOMS;
     return true;
 }

@@ -248,8 +248,11 @@ static uint32_t tag_atomic(uint32_t written, uint32_t read, uint32_t me, const s
     bool met = t->warp != t->now;
     if (read >= t->now && read != me && !tag_before(read, me, t, met)) return 0;
     if (written < t->base || written == TAG_MIXED) return 0;
-    if (written < t->now || written == (me | TAG_ATOMIC) || tag_before(written, me, t, met)) return me | TAG_ATOMIC;
-    return written & (TAG_ATOMIC | TAG_MANY) ? t->now | TAG_ATOMS : 0;
+    if (written < t->now || written == (me | TAG_ATOMIC)) return me | TAG_ATOMIC;
+    const uint32_t kind = written & TAG_BEHIND, behind = (me & ~(uint32_t)(SIMT_WARP - 1)) | TAG_BEHIND;
+    if (tag_before(written, me, t, met)) return kind == TAG_ATOMIC ? me | TAG_ATOMIC : behind;
+    if (kind == TAG_BEHIND) return written == behind ? behind : 0;
+    return kind ? t->now | TAG_ATOMS : 0;
 }
 
 /* One word; false: look closer. */

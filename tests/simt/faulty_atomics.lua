@@ -77,6 +77,57 @@ __global__ void in_shared(int *x, int first, volatile int *go, int *out) {
   if (threadIdx.x == 0) out[0] = s; //in_shared 2
   DONE(who, first, (volatile int *)&flag);
 }
+// By warps of which the first runs first: it is `who` or the other one. Waiting for a flag would be looked at in another way.
+__global__ void warp_behind_zero(int *x, int first, volatile int *go, int *out) {  // for all of its warp, not for the other
+  __shared__ int s;
+  int who = threadIdx.x / 32 ^ first, lane = threadIdx.x % 32;
+  if (who == 0 && lane == 0) s = 0; //warp_behind_zero 1
+  __syncwarp();
+  atomicAdd(&s, 1); //warp_behind_zero 2
+  __syncthreads();
+  out[threadIdx.x] = s;
+}
+__global__ void lanes_behind_zero(int *x, int first, volatile int *go, int *out) {
+  __shared__ int s;
+  int who = threadIdx.x / 32 ^ first, lane = threadIdx.x % 32;
+  if (who == 0 && lane == 0) s = 0; //lanes_behind_zero 1
+  if (lane < 8) __syncwarp(255);
+  if (lane < 8 || who) atomicAdd(&s, 1); //lanes_behind_zero 2
+  __syncthreads();
+  out[threadIdx.x] = s;
+}
+__global__ void behind_own_zero(int *x, int first, volatile int *go, int *out) {  // of a lane that has met some
+  __shared__ int s;
+  int who = threadIdx.x / 32 ^ first, lane = threadIdx.x % 32;
+  if (lane < 8) __syncwarp(255);
+  if (who == 0 && lane == 0) s = 0; //behind_own_zero 1
+  if (who || lane == 0) atomicAdd(&s, 1); //behind_own_zero 2
+  __syncthreads();
+  out[threadIdx.x] = s;
+}
+__global__ void warps_behind_zero(int *x, int first, volatile int *go, int *out) {  // two of three
+  __shared__ int s;
+  int warp = threadIdx.x / 32, who = first ? 2 - warp : warp;
+  if (who == 0 && threadIdx.x % 32 == 0) s = 0; //warps_behind_zero 1
+  if (who < 2) asm volatile("bar.sync 3, 64;" ::: "memory");
+  if (who > 0) atomicAdd(&s, 1); //warps_behind_zero 2
+  __syncthreads();
+  if (warp < 2) out[threadIdx.x] = s;
+}
+__global__ void zero_of_each_warp(int *x, int first, volatile int *go, int *out) {
+  __shared__ int s[2];
+  int who = threadIdx.x / 32;
+  if (threadIdx.x % 32 == 0) s[who] = 0;
+  __syncwarp();
+  atomicAdd(&s[who], 1);
+  atomicAdd(&s[who], 1);
+  __syncwarp();
+  out[threadIdx.x] = s[who];
+  __syncwarp();
+  if (threadIdx.x % 32 < 8) atomicAdd(&s[who], 1);
+  __syncthreads();
+  atomicAdd(&s[1 - who], 1);
+}
 __global__ void no_barrier_behind_zero(int *x, int first, volatile int *go, int *out) {
   __shared__ int s;
   if (threadIdx.x == 0) s = 0; //no_barrier_behind_zero 1
@@ -153,15 +204,15 @@ local function marked(kernel, n)
   return at and 1 + select(2, source:sub(1, at):gsub("\n", ""))
 end
 
-local function launch(kernel, first)
-  return gpu.check(function() k[kernel](2, 64)(gpu.zeros(128, "int32"), first, gpu.zeros(1, "int32"), gpu.zeros(64, "int32")) end)
+local function launch(kernel, first, threads)
+  return gpu.check(function() k[kernel](2, threads or 64)(gpu.zeros(128, "int32"), first, gpu.zeros(1, "int32"), gpu.zeros(64, "int32")) end)
 end
 
 -- `want`: what the threads of the lines marked 1 and 2 do.
-local function faulty(kernel, want)
+local function faulty(kernel, want, threads)
   t.test((kernel:gsub("_", " ")), function()
     for first = 0, 1 do
-      local found = launch(kernel, first)
+      local found = launch(kernel, first, threads)
       local seen = {}
       for i, r in ipairs(found) do seen[i] = ("%s %s %d, %s %d"):format(r.kind, r.access, r.line, r.other and r.other.access, r.other and r.other.line) end
       t.eq(table.concat(seen, "; "), ("race %s %d, %s %d"):format(want[1], marked(kernel, 1), want[2], marked(kernel, 2)), "with " .. first .. " first")
@@ -183,6 +234,10 @@ faulty("write_before_own", { "write", "atomic" })
 faulty("read_before_own", { "atomic", "read" })
 faulty("read_before_barrier", { "atomic", "read" })
 faulty("in_shared", { "atomic", "read" })
+faulty("warp_behind_zero", { "write", "atomic" })
+faulty("lanes_behind_zero", { "write", "atomic" })
+faulty("behind_own_zero", { "write", "atomic" })
+faulty("warps_behind_zero", { "write", "atomic" }, 96)
 faulty("no_barrier_behind_zero", { "write", "atomic" })
 faulty("read_by_the_last", { "atomic", "read" })
 faulty("counted_and_read", { "atomic", "read" })
@@ -191,6 +246,7 @@ faulty("told_of_too_early", { "atomic", "read" })
 clean("told_of_in_time")
 clean("last_with_fence")
 clean("zero_and_barrier")
+clean("zero_of_each_warp")
 clean("of_one_thread")
 clean("guess_and_swap")
 faulty("guess_from_elsewhere", { "atomic", "read" })
