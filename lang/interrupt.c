@@ -62,12 +62,13 @@ static void raise_interrupted(lua_State *L, lua_Debug *ar)
     luaL_error(L, s->plain ? "interrupted!" : "interrupted");
 }
 
-/* A loop that swallows these would take its time in each call and reach the end of the grace after hours. */
+/* What a call that was stopped says is left to its handler, as what the hook says. But a loop that swallows these would
+ * take its time in each call and reach the end of the grace after hours. */
 void lg_count_interrupt(void)
 {
     struct lg_session *s = current;
     if (!s || !s->running || !atomic_load(&s->interrupted)) return;
-    if (++s->interrupts_raised > 1) lua_sethook(s->running, raise_interrupted, LUA_MASKCOUNT, 1);
+    lua_sethook(s->running, raise_interrupted, LUA_MASKCOUNT, ++s->interrupts_raised > 1 ? 1 : GRACE_INSTRUCTIONS);
 }
 
 /* Plain Lua is stopped where a stock lua stops it: also as a function is called or returns. */

@@ -152,14 +152,15 @@ enum rt_status rt_fault_report(const struct rt_kernel *k, const struct rt_arg *a
     const struct rt_program *p = k->program;
     const char *name = strncmp(f->kernel, k->entry->mangled, sizeof f->kernel - 1) == 0 ? k->entry->name : f->kernel;
     char place[256] = "", element[200] = "", excerpt[RT_EXCERPT_TEXT + 1], pointer[80] = "";
-    if (f->kind == SIMT_FAULT_INTERRUPTED) return rt_fail(e, RT_INTERRUPTED, "interrupted in kernel %s", name);
+    const bool interrupted = f->kind == SIMT_FAULT_INTERRUPTED;
+    if (interrupted && f->line <= 0) return rt_fail(e, RT_INTERRUPTED, "interrupted in kernel %s", name);
     if (f->line > 0 && (!f->file[0] || rt_is_source_name(f->file)))
         snprintf(place, sizeof place, "%.200s:%d: ", p->name, f->line + p->first_line - 1);
     else if (f->line > 0)
         snprintf(place, sizeof place, "%s:%d: ", f->file, f->line);
     struct scene scene;
     find_scene(k, args, f, &scene);
-    if (findings) note_place(p, f, &scene, findings);
+    if (findings && !interrupted) note_place(p, f, &scene, findings);
     write_scene(&scene, f->line + p->first_line - 1, excerpt, sizeof excerpt);
     if (scene.name)
         snprintf(pointer, sizeof pointer, ": %.*s", (int)(scene.name_length < 60 ? scene.name_length : 60), scene.name);
@@ -171,10 +172,10 @@ enum rt_status rt_fault_report(const struct rt_kernel *k, const struct rt_arg *a
     snprintf(what, sizeof what, "%s", f->text);
     if (element[0]) what[f->access_length] = 0; /* the array says more than what lies next to the address */
     char *text = rt_map_positions(what, p->name, p->first_line);
-    enum rt_status status = rt_fail(e, f->kind == SIMT_FAULT_NOMEM ? RT_NOMEM : RT_FAULT,
-                                    "%s%s%s%s\n  in kernel %s, block (%u, %u, %u), thread (%u, %u, %u)%s", place,
-                                    text ? text : what, pointer, excerpt, name, f->block[0], f->block[1], f->block[2],
-                                    f->thread[0], f->thread[1], f->thread[2], element);
+    enum rt_status ended = f->kind == SIMT_FAULT_NOMEM ? RT_NOMEM : interrupted ? RT_INTERRUPTED : RT_FAULT;
+    enum rt_status status = rt_fail(e, ended, "%s%s%s%s\n  in kernel %s, block (%u, %u, %u), thread (%u, %u, %u)%s",
+                                    place, text ? text : what, pointer, excerpt, name, f->block[0], f->block[1],
+                                    f->block[2], f->thread[0], f->thread[1], f->thread[2], element);
     free(text);
     return status;
 }

@@ -235,7 +235,32 @@ def test_interrupt_of_a_compilation(env, program, tmp_path, cli):
     time.sleep(1)  # it is at it
     p.send_signal(signal.SIGINT)
     _, err = p.communicate(timeout=PATIENCE)
-    assert p.returncode == 1 and "interrupted!" in err
+    assert p.returncode == 1 and "interrupted" in err
+
+
+WAITS = r"""
+local k = gpu.kernel [[
+__global__ void waits(volatile int *flag) {
+  while (!*flag) {}
+}]]
+io.stdout:write("on\n"):flush()
+k(2, 64)(gpu.zeros(1, "int32"))
+"""
+
+
+def test_a_script_that_is_stopped_in_a_kernel_says_where(cli, env, tmp_path):
+    if cli("-e", "gpu.kernel '__global__ void k() { }'", LUNARRAY_DEVICE="simt").returncode != 0:
+        pytest.skip("no NVRTC here")
+    script = tmp_path / "wait.lua"
+    script.write_text(WAITS)
+    p = subprocess.Popen([BINARY, script], env={**env, "LUNARRAY_DEVICE": "simt"}, stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE, text=True)
+    assert p.stdout.readline() == "on\n"
+    time.sleep(0.5)
+    p.send_signal(signal.SIGINT)
+    _, err = p.communicate(timeout=PATIENCE)
+    assert p.returncode == 1 and "wait.lua:4: interrupted" in err and "while (!*flag) {}" in err
+    assert "in kernel waits, block (" in err
 
 
 def test_shell_on_a_pipe(cli):

@@ -171,7 +171,8 @@ def test_interrupted_kernel_tells_what_the_checks_found(terminal, cli):
     t.send("\x03")
     t.at_prompt(3)
     text = "\n".join(t.lines())
-    assert "interrupted in kernel down; until then:" in text
+    assert "cell 1:1: interrupted" in text and "x[i] += 1" in text
+    assert "in kernel down, block (0, 0, 0), thread (0, 0, 0); until then:" in text
     assert "out of bounds: x[42" in text and "x has 3" in text
 
 
