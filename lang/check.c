@@ -304,7 +304,7 @@ static void tell_findings(lua_State *L, const struct policy *p, enum rt_checked 
             status = RT_OK;
         }
     }
-    if (status == RT_INTERRUPTED && !p->list && f->count) add_findings(L, f, kernel, e);
+    if (status == RT_INTERRUPTED && f->count) add_findings(L, f, kernel, e);
     if (status != RT_OK) lg_raise_kernel(L, e);
     if (!p->list && f->count) raise_findings(L, f, kernel, p->unasked && asked == RT_CHECKED_DEFAULT);
     rt_findings_clear(f);

@@ -159,13 +159,15 @@ def test_interrupt_of_a_kernel_keeps_the_arrays(terminal, cli):
 FALL = "gpu.kernel [[__global__ void down(float *x) { for (unsigned i = 2; i >= 0; i--) x[i] += 1; }]]"
 
 
-def test_interrupted_kernel_tells_what_the_checks_found(terminal, cli):
+@pytest.mark.parametrize("launch", ["down(1, 1)(gpu.ones(3))", "gpu.check(function() down(1, 1)(gpu.ones(3)) end)"],
+                         ids=["launched", "within gpu.check"])
+def test_interrupted_kernel_tells_what_the_checks_found(terminal, cli, launch):
     if cli("-e", FALL, LUNARRAY_DEVICE="simt").returncode != 0:
         pytest.skip("no NVRTC here")
     t = ready(terminal, LUNARRAY_DEVICE="simt")
     t.send(f"down = {FALL}\r")
     t.at_prompt(2)
-    t.send("print 'running' down(1, 1)(gpu.ones(3))\r")
+    t.send(f"print 'running' {launch}\r")
     t.wait(lambda t: "running" in t.lines())
     time.sleep(0.5)
     t.send("\x03")
