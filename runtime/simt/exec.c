@@ -354,6 +354,7 @@ static struct worker *take_lowest(struct thread *t, struct worker *k)
 {
     struct run *r = t->run;
     if (!atomic_load_explicit(&r->waiting_count, memory_order_relaxed)) return NULL;
+    simt_tally_settle(k); /* what it has added they may wait for */
     give_back(t);
     pthread_mutex_lock(r->lock);
     struct worker **low = &r->first_waiting;

@@ -313,6 +313,20 @@ __global__ void valid(int *out) { *out = cooperative_groups::this_grid().is_vali
   t.close(out, { threads, threads, threads }, 0)
 end)
 
+t.test("a block awaits what all others add, which then end", function()
+  local counts = gpu.kernel [[
+__global__ void counts(int *count, int *out) {
+  if (blockIdx.x) atomicAdd(&count[threadIdx.x % 2], 1);
+  else if (threadIdx.x < 2)
+    for (volatile int *at = &count[threadIdx.x]; (out[threadIdx.x] = *at) < 32 * (gridDim.x - 1);) {}
+}]]
+  for blocks = 2, 200, 33 do
+    local out = gpu.zeros(2, "int32")
+    counts(blocks, 64)(gpu.zeros(2, "int32"), out)
+    t.close(out, { 32 * (blocks - 1), 32 * (blocks - 1) }, 0)
+  end
+end)
+
 t.test("options of a launch are checked", function()
   local count = gpu.zeros(1, "uint32")
   local x = gpu.zeros(1)
