@@ -41,19 +41,43 @@ static enum simt_access use_of(const char *s)
     return assigns || (twice && (strchr("+-", *s) || s[2] == '=')) ? ACCESS_UPDATE : ACCESS_READ;
 }
 
+/* The element that is used so, whatever its array is called; NULL when there is none, or elements of several arrays
+ * are. */
+static const char *find_any_element(const char *from, enum simt_access use)
+{
+    const char *found = NULL;
+    size_t length = 0;
+    for (const char *s = from; *s;) {
+        const char *end = s;
+        while (rt_in_name(*end)) end++;
+        if (*end == '[' && end > s && use_of(end) == use) {
+            if (found && (length != (size_t)(end - s) || strncmp(found, s, length) != 0)) return NULL;
+            if (!found) found = s, length = (size_t)(end - s);
+        }
+        s = end > s ? end : s + 1;
+    }
+    return found;
+}
+
 /* The place of the text that names the array in the way that it was touched; the first that names it, when none does.
- */
+ * Where the text only does the opposite with it, as `b[i] = a[i]` behind a swap of a and b, another pointer leads
+ * there. */
 static const char *find_element(const char *from, const char *name, bool writes)
 {
-    const char *first = NULL, *update = NULL;
+    const char *first = NULL, *update = NULL, *assigned = NULL;
+    enum simt_access wanted = writes ? ACCESS_WRITE : ACCESS_READ;
     for (const char *s = from; (s = find_name(s, name)); s += strlen(name)) {
         if (is_declared(from, s)) continue;
         if (!first) first = s;
         enum simt_access use = use_of(s + strlen(name));
-        if (use == (writes ? ACCESS_WRITE : ACCESS_READ)) return s;
+        if (use == wanted) return s;
         if (use == ACCESS_UPDATE && !update) update = s;
     }
-    return update ? update : first;
+    if (update || !first) return update;
+    if (writes) assigned = find_any_element(from, ACCESS_WRITE);
+    bool opposite = writes ? assigned && assigned < first && first[strlen(name)] == '[' && first[-1] != '&'
+                           : first[strlen(name)] == '[';
+    return opposite ? find_any_element(from, wanted) : first;
 }
 
 static const char *find_division(const char *from)
@@ -78,15 +102,16 @@ void rt_aim_caret(const char *kernel, const struct simt_report *r, const char *n
 {
     if (p->column < 1) return;
     const char *from = p->source + p->column - 1, *found = NULL;
-    bool whole = find_name(from, kernel) == from;
+    bool whole = find_name(from, kernel) == from, other = false;
     if (whole) from = strchr(from, '{');
-    if (from && *name)
+    if (from && *name) {
         found = find_element(from, name, p->access && *p->access == 'w');
-    else if (from && r->kind == CHECK_DIVISION)
+        other = !found && find_name(from, name); /* by some other name, which is not known */
+    } else if (from && r->kind == CHECK_DIVISION)
         found = find_division(from);
     else if (from && (r->kind == CHECK_BARRIER || r->kind == CHECK_LANE))
         found = find_call(from, "sync");
     else if (from && p->access && !strcmp(p->access, "free"))
         found = find_call(from, "free") ? find_call(from, "free") : find_call(from, "delete");
-    if (found || whole) p->column = found ? (int)(found - p->source) + 1 : 0;
+    if (found || whole || other) p->column = found ? (int)(found - p->source) + 1 : 0;
 }

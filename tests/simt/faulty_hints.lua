@@ -113,6 +113,37 @@ faulty("a product that an int does not hold", "__global__ void k(const float *x,
 faulty("the neighbour of the first element", "__global__ void k(const float *x, float *y) { int i = threadIdx.x; y[i] = x[i - 1]; }",
   function(k) k(1, 64)(gpu.ones(64), gpu.ones(64)) end,
   { { kind = "out of bounds", line = 1, name = "x", index = -1, hint = "the first element is x[0]: is a check missing that the index is not below 0?" } })
+-- Steps of a stencil whose pointers change places: the elements of a are what the line calls b's in every other step. `reads`
+-- are the columns of what reads them, by array.
+local function swapped(name, statement, grid, hint, reads)
+  t.test(name, function()
+    local source = ([[__global__ void k(float *a, float *b, const float *w, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  for (int s = 0; s < 4; s++) {
+    if (i > 0 && i < n - 1)
+      STATEMENT
+    float *p = a; a = b; b = p;
+  }
+}]]):gsub("STATEMENT", statement)
+    local k = gpu.kernel(source)
+    local found = gpu.check(function() k(grid, 128)(gpu.zeros(1024), gpu.zeros(1024), gpu.ones(1), 1024) end)
+    t.eq(#found, 2)
+    for _, r in ipairs(found) do
+      t.eq(r.line, 5)
+      t.eq(r.source, statement)
+      t.eq(r.access, "write")
+      t.eq(r.column, 1)
+      t.eq(r.other.column, reads[r.name])
+      t.eq(r.hint, hint)
+    end
+  end)
+end
+local two_launches <const> = "blocks are not ordered: use atomic functions (with __threadfence() for what goes with them), or two launches"
+local in_between <const> = "__syncthreads() is missing between reading and writing; where threads update the same element, use an atomic function such as atomicAdd"
+swapped("a step that begins before other blocks have made theirs", "b[i] = 0.5f * (a[i - 1] + a[i + 1]);", 8, two_launches, { a = 16, b = 16 })
+swapped("a step that begins before other warps have made theirs", "b[i] = 0.5f * (a[i - 1] + a[i + 1]);", 1, in_between, { a = 16, b = 16 })
+swapped("a step that reads another array, too", "b[i] = w[0] * (a[i - 1] + a[i + 1]);", 8, two_launches, { a = 16 })
+
 t.test("a line that is wrong at both ends says so of both", function()
   local k = gpu.kernel "__global__ void k(const float *x, float *y) { int i = blockIdx.x * blockDim.x + threadIdx.x; y[i] = x[i - 1] + x[i + 1]; }"
   local found = gpu.check(function() k(2, 32)(gpu.ones(64), gpu.ones(64)) end)
