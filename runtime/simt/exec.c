@@ -18,6 +18,7 @@
 #define MOST_TAKEN        1024              /* blocks at once */
 #define MAX_DELAYS        64                /* times that a block may wait for others after one of them faulted */
 #define MOST_BYTES        ((size_t)1 << 30) /* of blocks beyond those that are resident */
+#define MOST_LOOKED_AT    64                /* blocks that wait, of which the lowest goes on */
 #define VAIN_ROUNDS       4 /* that all blocks look in vain for what others do, until more are resident */
 
 /* The code is for 32 lanes, and the kernel one that lets them repeat others. */
@@ -349,7 +350,7 @@ static struct worker *take_waiting(struct run *r)
 }
 
 /* Worker k's block is done: where blocks hand on to the next one what that waits for, the lowest of those that wait can
- * go on now. NULL when there is none; else k is idle. */
+ * go on now; where very many wait, that of those that have waited longest. NULL when there is none; else k is idle. */
 static struct worker *take_lowest(struct thread *t, struct worker *k)
 {
     struct run *r = t->run;
@@ -358,7 +359,8 @@ static struct worker *take_lowest(struct thread *t, struct worker *k)
     give_back(t);
     pthread_mutex_lock(r->lock);
     struct worker **low = &r->first_waiting;
-    for (struct worker **at = low; *at; at = &(*at)->waiting)
+    int n = 0;
+    for (struct worker **at = low; *at && n < MOST_LOOKED_AT; at = &(*at)->waiting, n++)
         if ((*at)->turn_index < (*low)->turn_index) low = at;
     struct worker *lowest = take_from(r, low);
     if (lowest) {
