@@ -470,7 +470,7 @@ static const struct lg_function functions[] = {
      "accesses that were wrong. It mostly takes one to two times as long, up to six where places come from data (to twenty, "
      "where those are of bytes or halves of shared memory), up to eight in "
      "trees that threads change, two to ten where lanes that meet by a mask, or warps at barriers by number or mbarriers, share memory, three to fifteen where "
-     "locks, flags or a barrier of the grid (of some 250 blocks at most: of more it takes longer) order what is in global memory, and in loops around a compare-and-swap at an array that is also touched plainly, and up to some twenty-five "
+     "locks, flags or a barrier of the grid (of some 250 blocks at most: of more it takes longer) order what is in global memory (to twenty-five, where each thread awaits several others), and in loops around a compare-and-swap at an array that is also touched plainly, and up to some twenty-five "
      "where that is neither an argument nor a variable. A GPU has no "
      "checks: asked for them by true, a launch on one is an error.\n"
      "gpu.check(f) calls f with checks on and gives a list of what was found in its launches, empty when nothing was, "
