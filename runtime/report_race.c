@@ -90,6 +90,18 @@ static bool is_guess(const struct rt_party *read, const struct rt_party *update)
     return reads_updated(read, update) && !strcmp(read->file, update->file) && read->line <= update->line;
 }
 
+/* Written by cuda::memcpy_async or that of cooperative groups: by plain stores, or by copies beside the threads. */
+static bool is_copy(const struct rt_party *p)
+{
+    const char *call = strstr(p->source, "memcpy_async(");
+    return call && (call == p->source || !rt_in_name(call[-1])) && !strcmp(p->access, "write");
+}
+
+static const char copy_hint[] =
+    "memcpy_async is over behind a wait (arrive_and_wait(), consumer_wait(), cooperative_groups::wait(); with "
+    "__syncthreads() where each thread waits for its own copy), and may copy there again behind all readers "
+    "(consumer_release())";
+
 /* What to do about a race; `where` says where a barrier would stand. */
 static void advise_race(const struct simt_report *r, struct rt_report *out, bool one_line, const char *where)
 {
@@ -102,6 +114,8 @@ static void advise_race(const struct simt_report *r, struct rt_report *out, bool
         snprintf(out->hint, sizeof out->hint,
                  "a fence of block scope, such as __threadfence_block(), orders for threads of its own block: others "
                  "need __threadfence()");
+    else if (!r->across_blocks && (is_copy(&out->first) || is_copy(&out->other)))
+        snprintf(out->hint, sizeof out->hint, "%s", copy_hint);
     else if (one_place && !guess) /* x[i]++, x[i] += y */
         snprintf(out->hint, sizeof out->hint,
                  "threads update the same element, and updates get lost: use an atomic function such as atomicAdd%s",
@@ -193,7 +207,8 @@ static void describe_under_way(const struct simt_report *r, struct rt_report *ou
                  r->under_way == UNDER_WAY_FETCH || r->under_way == UNDER_WAY_PRODUCT;
     snprintf(out->message, sizeof out->message, "%s %s in line %d while the %s begun here may still %s it", what,
              rt_past_verb(&out->other), out->other.line, product ? "product" : "copy", reads ? "read" : "write");
-    snprintf(out->hint, sizeof out->hint, "%s", hints[r->under_way]);
+    bool copy = r->under_way == UNDER_WAY_COPY && is_copy(&out->first);
+    snprintf(out->hint, sizeof out->hint, "%s", copy ? copy_hint : hints[r->under_way]);
 }
 
 /* Nothing orders the two. */

@@ -163,4 +163,28 @@ __global__ void k(const float *x, float *out) {
 }]], function(k) k(1, 64)(floats(64), floats(64)) end,
   { kind = "race", line = 4, other = 7, name = "s", hint = "__syncthreads() is missing between lines 4 and 7" })
 
+-- What memcpy_async writes is read too early, or written again too early, or neither: into half HALF, behind WAIT.
+local over <const> = "memcpy_async is over behind a wait (arrive_and_wait(), consumer_wait(), cooperative_groups::wait(); with __syncthreads() where each " ..
+  "thread waits for its own copy), and may copy there again behind all readers (consumer_release())"
+local function copied(name, wait, half, want)
+  local source = ([[#include <cooperative_groups.h>
+#include <cooperative_groups/memcpy_async.h>
+namespace cg = cooperative_groups;
+__global__ void k(const int *x, int *y) {
+  __shared__ int s[2][64];
+  auto block = cg::this_thread_block();
+  for (int i = 0; i < 3; i++) {
+    cg::memcpy_async(block, s[HALF], x + i * 64, sizeof(int) * 64);
+    WAIT
+    y[i * 64 + threadIdx.x] = s[HALF][63 - threadIdx.x];
+  }
+}]]):gsub("WAIT", wait):gsub("HALF", half)
+  faulty(name, source, function(k) k(1, 64)(gpu.zeros(192, "int32"), gpu.zeros(192, "int32")) end, want)
+end
+local early <const> = { kind = "race", line = 8, other = 10, name = "s", access = "write", other_access = "read", hint = over }
+copied("memcpy_async without a wait", "", "i & 1",
+  { early, { kind = "race", line = 8, other = 8, name = "s", access = "write", other_access = "write", hint = over } })
+copied("memcpy_async into what others still read", "cg::wait(block);", "0", early)
+copied("memcpy_async into two halves", "cg::wait(block);", "i & 1", {})
+
 t.done()
