@@ -91,6 +91,10 @@ static void advise_bounds(const struct rt_scene *x, const struct simt_report *r,
         snprintf(out->hint, sizeof out->hint,
                  "the launch gives it %llu bytes, by %s: is that a number of elements?%s%s",
                  (unsigned long long)r->bytes, launch, just ? " If not, " : "", just ? one : "");
+    else if (shared && r->dynamic && past && out->length == (int64_t)r->bytes) /* bytes, mostly of several arrays */
+        snprintf(out->hint, sizeof out->hint,
+                 "the launch gives it %llu bytes, by %s: are those enough for all that the kernel keeps there?%s%s",
+                 (unsigned long long)r->bytes, launch, just ? " If so, " : "", just ? one : "");
     else if (shared && past && threads > out->length && (int64_t)r->count >= (threads - out->length) / 2)
         snprintf(out->hint, sizeof out->hint,
                  "the block has %lld threads, and %s %lld elements: is it the block that the kernel is written for?",

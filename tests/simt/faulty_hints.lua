@@ -90,6 +90,19 @@ faulty("elements of shared memory instead of bytes", stencil "extern __shared__ 
   { { kind = "out of bounds", line = 4, name = "s", index = 17, hint = "the launch gives it 70 bytes, by k(grid, block, bytes)(...): is that a number of elements? " ..
       "If not, is it < where it says <=, or is a check of the index missing?" },
     { kind = "out of bounds", line = 5, index = 64 + 3, hint = "the launch gives it 70 bytes, by k(grid, block, bytes)(...): is that a number of elements?" } }, "some")
+faulty("two arrays in bytes that are enough for one", [[__global__ void k(float *out) {
+  extern __shared__ char memory[];
+  float *sums = (float *)memory;
+  int *counts = (int *)(sums + 2);
+  if (threadIdx.x < 2) sums[threadIdx.x] = 1;
+  if (threadIdx.x < 2) counts[threadIdx.x] = 2;
+  __syncthreads();
+  out[threadIdx.x] = sums[1] / counts[1];
+}]], function(k) k(1, 64, 8)(gpu.zeros(64)) end,
+  { { kind = "out of bounds", line = 6, name = "memory", index = 8, hint = "the launch gives it 8 bytes, by k(grid, block, bytes)(...): " ..
+      "are those enough for all that the kernel keeps there? If so, is it < where it says <=, or is a check of the index missing?" },
+    { kind = "out of bounds", line = 8, name = "memory", index = 12, hint = "the launch gives it 8 bytes, by k(grid, block, bytes)(...): " ..
+      "are those enough for all that the kernel keeps there?" } }, "some")
 t.test("shared memory of the launch's before its start", function()
   local k = gpu.kernel((stencil("extern __shared__ int s[]"):gsub("s%[i %- 3%] = ", "s[i - 4] = ")))
   local found = gpu.check(function() k(1, 64, 280)(ints(70), ints(64)) end)
