@@ -261,7 +261,7 @@ static int raise_findings(lua_State *L, const struct rt_findings *f, const char 
     return lua_error(L);
 }
 
-/* What was found before somebody stopped the kernel may be why it had no end. */
+/* What was found before the kernel was stopped, or failed, may be why it had no end, or did. */
 static void add_findings(lua_State *L, const struct rt_findings *f, const char *kernel, struct rt_error *e)
 {
     push_findings(L, f, kernel, "");
@@ -304,7 +304,7 @@ static void tell_findings(lua_State *L, const struct policy *p, enum rt_checked 
             status = RT_OK;
         }
     }
-    if (status == RT_INTERRUPTED && f->count) add_findings(L, f, kernel, e);
+    if (status != RT_OK && f->count) add_findings(L, f, kernel, e);
     if (status != RT_OK) lg_raise_kernel(L, e);
     if (!p->list && f->count) raise_findings(L, f, kernel, p->unasked && asked == RT_CHECKED_DEFAULT);
     rt_findings_clear(f);

@@ -389,6 +389,7 @@ static bool sees_no_more(const struct access *a, uint32_t m)
     if (there != last->value) return false;
     fill_lanes(a->regs, i->d, wide, m, there);
     simt_waits(a->warp, SPIN_COST + LOOK_COST);
+    simt_looks_at(a->warp, at);
     return true;
 }
 

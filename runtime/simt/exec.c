@@ -14,7 +14,6 @@
 #include "runtime/simt/tally.h"
 
 #define MAX_BLOCK_THREADS 1024
-#define WORKSPACE         64                /* bytes of what the barriers of a cooperative grid count in */
 #define MOST_TAKEN        1024              /* blocks at once */
 #define MAX_DELAYS        64                /* times that a block may wait for others after one of them faulted */
 #define MOST_BYTES        ((size_t)1 << 30) /* of blocks beyond those that are resident */
@@ -329,47 +328,46 @@ static struct worker *start_block(struct thread *t, struct worker *k)
     }
 }
 
-/* With the lock held: the one of those that wait to which *at points, NULL when there is none. */
-static struct worker *take_from(struct run *r, struct worker **at)
+/* The lowest of those that have waited longest. */
+static struct worker **find_lowest(struct run *r)
 {
-    struct worker *k = *at;
-    if (!k) return NULL;
-    *at = k->waiting;
-    if (!*at) r->last_waiting = at;
-    r->waiting_count--;
-    return k;
-}
-
-/* The first of those that wait, NULL when there is none. */
-static struct worker *take_waiting(struct run *r)
-{
-    pthread_mutex_lock(r->lock);
-    struct worker *first = take_from(r, &r->first_waiting);
-    pthread_mutex_unlock(r->lock);
-    return first;
-}
-
-/* Worker k's block is done: where blocks hand on to the next one what that waits for, the lowest of those that wait can
- * go on now; where very many wait, that of those that have waited longest. NULL when there is none; else k is idle. */
-static struct worker *take_lowest(struct thread *t, struct worker *k)
-{
-    struct run *r = t->run;
-    if (!atomic_load_explicit(&r->waiting_count, memory_order_relaxed)) return NULL;
-    simt_tally_settle(k); /* what it has added they may wait for */
-    give_back(t);
-    pthread_mutex_lock(r->lock);
     struct worker **low = &r->first_waiting;
     int n = 0;
     for (struct worker **at = low; *at && n < MOST_LOOKED_AT; at = &(*at)->waiting, n++)
         if ((*at)->turn_index < (*low)->turn_index) low = at;
-    struct worker *lowest = take_from(r, low);
-    if (lowest) {
-        k->waiting = r->idle;
-        r->idle = k;
+    return low;
+}
+
+/* The first of those that wait, or the lowest, and then this one is idle. NULL when there is none. */
+static struct worker *take_waiting(struct run *r, struct worker *idle)
+{
+    pthread_mutex_lock(r->lock);
+    struct worker **at = idle ? find_lowest(r) : &r->first_waiting, *k = *at;
+    if (k) {
+        *at = k->waiting;
+        if (!*at) r->last_waiting = at;
+        r->waiting_count--;
+    }
+    if (k && idle) {
+        idle->waiting = r->idle;
+        r->idle = idle;
         r->idle_count++;
     }
     pthread_mutex_unlock(r->lock);
-    return lowest;
+    return k;
+}
+
+/* The block of k is done: what is to run now. Where blocks hand on to the next one what that waits for, the lowest of
+ * those that wait can go on. */
+static struct worker *go_on(struct thread *t, struct worker *k)
+{
+    struct worker *lowest = NULL;
+    if (atomic_load_explicit(&t->run->waiting_count, memory_order_relaxed)) {
+        simt_tally_settle(k); /* what it has added they may wait for */
+        give_back(t);
+        lowest = take_waiting(t->run, k);
+    }
+    return lowest ? lowest : start_block(t, k);
 }
 
 /* Returns how many wait. */
@@ -410,11 +408,11 @@ static struct worker *switch_from(struct thread *t, struct worker *k)
     t->looks = k->looks && !other ? t->looks + 1 : 0;
     int waiting = put_aside(t, k);
     bool all = waiting <= ++t->vain;
-    if (!other && !all) return take_waiting(t->run);
+    if (!other && !all) return take_waiting(t->run, NULL);
     t->vain = 0;
     if (!other && t->looks > VAIN_ROUNDS * waiting) other = start_beyond_limit(t);
     if (!other) sched_yield(); /* what they wait for runs on another thread, which may want the core */
-    return other ? other : take_waiting(t->run);
+    return other ? other : take_waiting(t->run, NULL);
 }
 
 /* Generated code may go through blocks of this thread that follow along x, too, when there are no clusters. */
@@ -439,7 +437,7 @@ static void run_blocks(void *context, size_t begin, size_t end, int index)
     (void)end;
     (void)index;
     for (struct worker *k = start_block(&t, NULL);;) {
-        if (!k) k = take_waiting(r);
+        if (!k) k = take_waiting(r, NULL);
         if (!k) return;
         enum block_outcome outcome = run_row(&t, k);
         if (outcome == BLOCK_WAITS && (!faulted(r) || ++k->delays < MAX_DELAYS)) {
@@ -450,8 +448,7 @@ static void run_blocks(void *context, size_t begin, size_t end, int index)
         if (outcome == BLOCK_STOPPED) report(r, &k->fault, k->turn_index);
         t.vain = t.looks = 0;
         simt_note_end(r);
-        struct worker *lowest = take_lowest(&t, k);
-        k = lowest ? lowest : start_block(&t, k);
+        k = go_on(&t, k);
     }
 }
 

@@ -41,6 +41,7 @@
 #define RECURSIVE_LOCAL 32768  /* bytes a thread for programs whose depth of calls is not known */
 #define ALLOCA_LOCAL    8192   /* bytes a thread at the end of local memory, for programs that call alloca */
 #define SLICE           2048   /* jumps back before a warp or split yields */
+#define WORKSPACE       64     /* bytes of what the barriers of a cooperative grid count in */
 #define SPIN_COST       24     /* what an atomic or volatile access adds to a jump's cost: such loops wait for others */
 #define WAIT_COST       (SLICE / 8) /* of what only waits, as a sleep */
 #define LOOK_COST       (SLICE / 2) /* under checks, a look at what is as it was */
@@ -132,8 +133,9 @@ struct warp {
         bool vain;                     /* in the last of which it looked for what did not come */
         int64_t since;                 /* in nanoseconds, SLICES_ALIKE after the first */
     } alike;
-    int waited; /* so much of the slice's budget went into looking at what other blocks may change */
-    int looked; /* or other threads of this one */
+    int waited;     /* so much of the slice's budget went into looking at what other blocks may change */
+    int looked;     /* or other threads of this one */
+    bool elsewhere; /* and at anything but what the grid's barrier counts in */
     uint32_t local_base;
     char *local; /* host memory: lane l's local memory is local + l * worker->local_bytes */
     char *shared;
@@ -360,6 +362,8 @@ struct run { /* one launch */
     uint64_t ended;      /* times that a block was put aside of which threads had ended since it had been */
     uint64_t changes;    /* times that a block was put aside in which anything had changed, or that such a one ended */
     _Atomic int in_vain; /* blocks in which nothing has since */
+    int at_grid;         /* and all that their threads do is to wait at the grid's barrier */
+    _Atomic int stuck;   /* so many do, and no others are left; 0: it is not so */
     _Atomic bool apart;  /* nothing did in any: lanes wait for others of their warp, which go on behind their loops */
     struct simt_fault fault;
     struct output output;
@@ -371,6 +375,7 @@ static inline bool simt_goes_apart(const struct run *r)
     return atomic_load_explicit(&r->apart, memory_order_relaxed);
 }
 void simt_slice_ends(struct warp *w);
+void simt_report_stuck(struct warp *w); /* all that are left wait for the grid's barrier: its fault */
 /* Of a launch that goes apart: lanes leave a loop by not taking this branch, the last split of the warp. */
 void simt_leave_first(struct warp *w, const struct insn *i);
 void simt_note_changes(struct worker *k); /* it is put aside; with the run's lock held */
@@ -526,6 +531,11 @@ static inline void simt_looks(struct warp *w, int cost)
 {
     w->waited += cost;
     w->looked += cost;
+}
+/* It does so there, in global memory, or, 0, elsewhere. */
+static inline void simt_looks_at(struct warp *w, uint64_t address)
+{
+    w->elsewhere |= address - w->worker->run->workspace >= WORKSPACE;
 }
 static inline void simt_waits(struct warp *w, int cost)
 {

@@ -149,6 +149,10 @@ static bool may_go_on(struct warp *w)
         simt_fault_set(w, __builtin_ctz(w->mask ? w->mask : 1), SIMT_FAULT_INTERRUPTED, "interrupted");
         return false;
     }
+    if (atomic_load_explicit(&k->run->stuck, memory_order_relaxed)) {
+        simt_report_stuck(w);
+        return false;
+    }
     return atomic_load_explicit(&k->run->fault_block, memory_order_relaxed) >= k->turn_index;
 }
 
@@ -271,6 +275,7 @@ static inline __attribute__((always_inline)) enum outcome run_splits(struct warp
 {
     w->budget = w->slice = w->sliced && w->alike.vain ? SHORT_SLICE : SLICE;
     w->waited = w->looked = 0;
+    w->elsewhere = false;
     if (!choose(w, is_fair(w))) return w->alive ? WARP_BLOCKED : WARP_DONE;
     for (;;) {
         struct split *s = &w->splits[w->current];
