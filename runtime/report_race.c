@@ -124,6 +124,9 @@ static void advise_race(const struct simt_report *r, struct rt_report *out, bool
         snprintf(out->hint, sizeof out->hint,
                  "blocks of a cluster meet at cluster.sync() (barrier.cluster.arrive and .wait), which is missing%s",
                  where);
+    else if (r->across_blocks && r->cooperative)
+        snprintf(out->hint, sizeof out->hint, "blocks of a cooperative grid meet at grid.sync(), which is missing%s",
+                 where);
     else if (r->across_blocks && (reads_updated(&out->first, &out->other) || reads_updated(&out->other, &out->first)))
         snprintf(
             out->hint, sizeof out->hint,

@@ -65,7 +65,8 @@ struct simt_report {
     bool has_other;                   /* other is filled */
     bool across_warps, across_blocks; /* CHECK_RACE: seen between threads of different ones */
     bool in_warps;                    /* likewise, in a block of several warps */
-    bool in_grid;                     /* CHECK_RACE: the launch has several blocks */
+    bool in_grid;                     /* CHECK_RACE: the launch has several blocks, */
+    bool cooperative;                 /* which may meet */
     bool fenced_in_block;             /* CHECK_RACE: it has fences of block scope, too */
     enum simt_under_way under_way;    /* CHECK_RACE: the first is a copy that the other thread has not waited for */
     bool of_block;   /* CHECK_RACE: of two atomic or volatile accesses, one of block scope, by two blocks */

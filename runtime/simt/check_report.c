@@ -184,6 +184,7 @@ static void note_distance(const struct simt_check *c, struct simt_report *r)
     }
     const unsigned *grid = c->launch->grid;
     r->in_grid = grid[0] > 1 || grid[1] > 1 || grid[2] > 1;
+    r->cooperative = c->launch->cooperative;
     r->in_warps = (uint64_t)size[0] * size[1] * size[2] > SIMT_WARP;
     r->fenced_in_block = c->reaches > 1;
     r->across_blocks = compare(r->first.block, r->other.block) != 0;

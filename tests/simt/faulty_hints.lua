@@ -157,6 +157,14 @@ swapped("a step that begins before other blocks have made theirs", "b[i] = 0.5f 
 swapped("a step that begins before other warps have made theirs", "b[i] = 0.5f * (a[i - 1] + a[i + 1]);", 1, in_between, { a = 16, b = 16 })
 swapped("a step that reads another array, too", "b[i] = w[0] * (a[i - 1] + a[i + 1]);", 8, two_launches, { a = 16 })
 
+faulty("a barrier of the block where the grid should meet", [[__global__ void k(int *x, int *y) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x, n = gridDim.x * blockDim.x;
+  x[i] = i;
+  __syncthreads();
+  y[i] = x[n - 1 - i];
+}]], function(k) k(2, 64, { cooperative = true })(ints(128), ints(128)) end,
+  { { kind = "race", line = 3, other = 5, name = "x", hint = "blocks of a cooperative grid meet at grid.sync(), which is missing between lines 3 and 5" } })
+
 t.test("a line that is wrong at both ends says so of both", function()
   local k = gpu.kernel "__global__ void k(const float *x, float *y) { int i = blockIdx.x * blockDim.x + threadIdx.x; y[i] = x[i - 1] + x[i + 1]; }"
   local found = gpu.check(function() k(2, 32)(gpu.ones(64), gpu.ones(64)) end)
