@@ -359,6 +359,12 @@ static void follow(struct strong *s, uint32_t m)
     }
 }
 
+static void look_for(const struct access *a, uint64_t at, int cost)
+{
+    a->warp->budget -= cost;
+    simt_looks_at(a->warp, at, cost);
+}
+
 /* A warp that reads once more what it read there before waits: each look costs more here than elsewhere, so that others
  * have their turn sooner. */
 static void look_again(const struct access *a, uint32_t m)
@@ -369,7 +375,7 @@ static void look_again(const struct access *a, uint32_t m)
     struct glance *last = &a->block->glances[a->warp->index], was = *last;
     *last = (struct glance){i, a->at[first], value_at(a, i->d, first), a->me, m};
     bool again = was.insn == i && was.at == last->at && was.value == last->value;
-    if (again && was.me == last->me && was.lanes == m) simt_waits(a->warp, LOOK_COST);
+    if (again && was.me == last->me && was.lanes == m) look_for(a, last->at, LOOK_COST);
 }
 
 /* A lane that reads once more what it read there before, without a fence since then. Nothing tells this from having
@@ -388,8 +394,7 @@ static bool sees_no_more(const struct access *a, uint32_t m)
     load_of_kernel(&there, place_in_host(at), i->size);
     if (there != last->value) return false;
     fill_lanes(a->regs, i->d, wide, m, there);
-    simt_waits(a->warp, SPIN_COST + LOOK_COST);
-    simt_looks_at(a->warp, at);
+    look_for(a, at, SPIN_COST + LOOK_COST);
     return true;
 }
 

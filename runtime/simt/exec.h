@@ -527,15 +527,15 @@ bool simt_frames_join(struct warp *w);
 void simt_set_predicate(char *R, const struct insn *i, uint32_t m, uint32_t r);
 
 /* The instruction at hand looks at what other threads may change, and so may be what a loop waits for. */
-static inline void simt_looks(struct warp *w, int cost)
+static inline void simt_looks_at(struct warp *w, uint64_t address, int cost)
 {
     w->waited += cost;
     w->looked += cost;
-}
-/* It does so there, in global memory, or, 0, elsewhere. */
-static inline void simt_looks_at(struct warp *w, uint64_t address)
-{
     w->elsewhere |= address - w->worker->run->workspace >= WORKSPACE;
+}
+static inline void simt_looks(struct warp *w, int cost) /* at no address of global memory, or at several */
+{
+    simt_looks_at(w, 0, cost);
 }
 static inline void simt_waits(struct warp *w, int cost)
 {

@@ -140,7 +140,7 @@ void simt_atomic_update(const struct insn *i, void *cell, const void *operand)
 /* An atomic that changes nothing, as the attempt to take a lock that is held, may be what a loop waits with. */
 static enum event finish(struct warp *w, const struct insn *i, bool changed)
 {
-    if (!changed && !i->extra) simt_looks(w, SPIN_COST), simt_looks_at(w, 0);
+    if (!changed && !i->extra) simt_looks(w, SPIN_COST);
     return EV_NEXT;
 }
 

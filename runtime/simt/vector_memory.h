@@ -192,15 +192,6 @@ static inline __attribute__((always_inline)) void move_whole(void *to, const voi
             }                                                                                                          \
         return left ? lanes(R, i, left, w) : EV_NEXT;                                                                  \
     }
-/* A volatile load, or one like it, may be what a loop waits by: for other blocks, where it has an address of global
- * memory; else that is 0. */
-static inline void spin_at(struct warp *w, uint64_t address)
-{
-    w->looked += SPIN_COST;
-    if (address) w->waited += SPIN_COST;
-    simt_looks_at(w, address);
-}
-
 #define EACH_ACCESS(memory, lanes, DT, AT, QUICK, STORE, SPACE)                                                        \
     static __attribute__((noinline)) enum event lanes(char *R, const struct insn *i, uint32_t m, struct warp *w)       \
     {                                                                                                                  \
@@ -210,8 +201,9 @@ static inline void spin_at(struct warp *w, uint64_t address)
         const bool whole = (i->flags & F_SPIN) && n > 1 && bytes <= 16;                                                \
         if (i->flags & F_SPIN) simt_tally_settle(w->worker);                                                           \
         if (i->flags & F_SPIN) w->budget -= SPIN_COST;                                                                 \
-        if ((i->flags & F_SPIN) && !STORE)                                                                             \
-            spin_at(w, SPACE == PTX_SHARED ? 0 : a[__builtin_ctz(m)] + (uint64_t)i->imm);                              \
+        if ((i->flags & F_SPIN) && !STORE && SPACE == PTX_SHARED) w->looked += SPIN_COST, w->elsewhere = true;         \
+        if ((i->flags & F_SPIN) && !STORE && SPACE != PTX_SHARED)                                                      \
+            simt_looks_at(w, a[__builtin_ctz(m)] + (uint64_t)i->imm, SPIN_COST);                                       \
         EACH_LANE(l, m)                                                                                                \
         {                                                                                                              \
             uint64_t address =                                                                                         \

@@ -38,6 +38,13 @@ __global__ void late(int *x, volatile int *go, int turns) {
   if (blockIdx.x == 3 && threadIdx.x == 0) *go = 1;
   grid.sync();
   if (grid.thread_rank() == 0) x[2] = x[0];
+}
+__global__ void sleeps(int *x, long long clocks) {
+  long long since = clock64();
+  if (blockIdx.x == 1) while (clock64() - since < clocks) __nanosleep(100);
+  x[blockIdx.x] = 1;
+  cg::this_grid().sync();
+  if (threadIdx.x == 0 && blockIdx.x != 1) x[blockIdx.x] += x[1];
 }]=] }
 local together <const> = { cooperative = true }
 
@@ -88,6 +95,12 @@ t.test("blocks that come late are awaited", function()
   local x, go = zeros(3), zeros(1)
   t.eq(#gpu.check(function() k.late(6, 64, together)(x, go, 20000) end), 0)
   t.eq(x[3], 1)
+end)
+
+t.test("a block that sleeps is awaited", function()
+  local x = zeros(4)
+  k.sleeps(4, 64, together)(x, 200000000)
+  t.eq(x[1] + x[4], 4)
 end)
 
 if not os.getenv("LUNARRAY_THREADS") then
